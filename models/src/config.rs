@@ -1,0 +1,101 @@
+//! The timings of the reference system, and the bounds that it declares because of them.
+//!
+//! Plain numbers: this module must never know who draws them or why.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::Bounds;
+
+/// The store's timings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreConfig {
+    /// From append to durable.
+    pub sync_ms: u64,
+    /// Log older than this may go, once it is tiered and readable (L9, L16). `None` keeps all.
+    pub log_ttl_ms: Option<u64>,
+    /// How often retention looks.
+    pub retention_interval_ms: u64,
+}
+
+/// The coordinator's timings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoordinatorConfig {
+    /// A table is due this long after its last round began.
+    pub freshness_ms: u64,
+    /// A holder that was silent for so long has lost its table.
+    pub heartbeat_timeout_ms: u64,
+    /// How often timers and heartbeats are looked at.
+    pub check_interval_ms: u64,
+}
+
+/// A tiering worker's timings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerConfig {
+    /// How often an idle worker asks for a table.
+    pub poll_interval_ms: u64,
+    /// How often a busy worker says that it is alive; less than a third of the coordinator's timeout.
+    pub heartbeat_interval_ms: u64,
+    /// A round stops reading the log after this long and commits what it has.
+    pub max_round_ms: u64,
+    /// At most so many log records a fetch.
+    pub fetch_max_records: u64,
+}
+
+/// A client's timings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientConfig {
+    /// How often one statement tries a call again that got no answer or found its part down.
+    pub retries: u32,
+    /// The pause before the first retry; it doubles each time.
+    pub retry_wait_ms: u64,
+}
+
+/// All timings of one reference system.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SystemConfig {
+    /// The store's.
+    pub store: StoreConfig,
+    /// The coordinator's.
+    pub coordinator: CoordinatorConfig,
+    /// Every tiering worker's.
+    pub worker: WorkerConfig,
+    /// Every client's.
+    pub client: ClientConfig,
+    /// The number of tiering workers.
+    pub tiering_workers: u32,
+    /// How long a call between two parts may take before the caller gives up on the answer.
+    pub call_timeout_ms: u64,
+    /// The longest that one call takes where nothing is wrong.
+    pub max_call_ms: u64,
+}
+
+impl SystemConfig {
+    /// The longest that one tiering round of one table takes where nothing is wrong: its reading time, then the calls
+    /// that finish it.
+    fn longest_round_ms(&self) -> u64 {
+        // Writing files, manifests and the snapshot is a bounded chain of calls; a commit that loses a race to an
+        // overwrite repeats part of it.
+        const CALLS_TO_FINISH: u64 = 120;
+        self.worker.max_round_ms + CALLS_TO_FINISH * self.max_call_ms
+    }
+
+    /// What the system promises. `tables` is how many tables the workers share.
+    pub fn bounds(&self, tables: u64) -> Bounds {
+        let rounds_before_ours = tables.div_ceil(u64::from(self.tiering_workers.max(1)));
+        let due = self.coordinator.freshness_ms + self.coordinator.check_interval_ms;
+        // A write that just misses a round waits for that round and for its own.
+        let lake_freshness_ms =
+            due + (rounds_before_ours + 1) * (self.worker.poll_interval_ms + self.longest_round_ms());
+        // A holder that died unseen is noticed after its timeout; then a full round of everybody.
+        let recovery_ms = self.coordinator.heartbeat_timeout_ms
+            + 4 * self.call_timeout_ms
+            + 2 * self.coordinator.check_interval_ms
+            + lake_freshness_ms;
+        Bounds { rt_staleness_ms: 0, lake_freshness_ms, recovery_ms }
+    }
+}

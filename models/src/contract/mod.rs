@@ -1,0 +1,31 @@
+//! The contract: the words of lake-stream mode and the traits of its parts.
+//!
+//! Everything here is a definition. It must never know how a part is implemented, how time passes, or what can go
+//! wrong between two parts. Rule numbers such as L6 or C14 are property ids, printed by
+//! `lakestream-certify list properties`.
+
+mod environment;
+mod failure;
+mod host;
+mod names;
+mod object_store;
+mod rows;
+mod schema;
+mod statement;
+mod store;
+mod system;
+mod tiering;
+mod value;
+
+pub use environment::*;
+pub use failure::*;
+pub use host::*;
+pub use names::*;
+pub use object_store::*;
+pub use rows::*;
+pub use schema::*;
+pub use statement::*;
+pub use store::*;
+pub use system::*;
+pub use tiering::*;
+pub use value::*;

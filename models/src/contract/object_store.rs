@@ -1,0 +1,33 @@
+//! The storage under the lake.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::failure::Failure;
+
+/// Whole objects under `/`-separated paths without a leading slash. Each call is one round trip and can fail before
+/// its effect (definite) or after it (indefinite).
+#[async_trait(?Send)]
+pub trait ObjectStore {
+    /// The object's bytes; `not-found` if there is none.
+    async fn get(&self, path: &str) -> Result<Bytes, Failure>;
+
+    /// Whether there is an object.
+    async fn exists(&self, path: &str) -> Result<bool, Failure>;
+
+    /// Creates or overwrites, whole or not at all.
+    async fn put(&self, path: &str, bytes: Bytes) -> Result<(), Failure>;
+
+    /// Creates, whole or not at all; `false` and no effect if there is an object already. This is the compare-and-swap
+    /// under every Paimon commit: of two writers exactly one sees `true`.
+    async fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool, Failure>;
+
+    /// The paths of all objects beneath the directory, however deep, in ascending order.
+    async fn list(&self, directory: &str) -> Result<Vec<String>, Failure>;
+
+    /// Deletes; no error if there is nothing.
+    async fn delete(&self, path: &str) -> Result<(), Failure>;
+
+    /// Moves everything beneath `from` to beneath `to`, all or nothing; `already-exists` if `to` has objects.
+    async fn rename_directory(&self, from: &str, to: &str) -> Result<(), Failure>;
+}

@@ -1,0 +1,402 @@
+//! Statements and their outputs, one to one with `adapter-protocol.md`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::names::TablePath;
+use super::rows::RowSet;
+use super::schema::{Column, TableSchema};
+use super::value::{RowKind, Value};
+
+/// The suffix that asks for the freshest union instead of the lake's snapshots.
+pub const RT_SUFFIX: &str = "$rt";
+
+/// A table as a query names it: `db.t` or `db.t$rt`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TableView {
+    /// The table.
+    pub path: TablePath,
+    /// `true`: the freshest union, served with the store; `false`: the lake's snapshots only.
+    pub real_time: bool,
+}
+
+impl TableView {
+    /// The lake's snapshots of a table.
+    pub fn base(path: &TablePath) -> Self {
+        Self { path: path.clone(), real_time: false }
+    }
+
+    /// The freshest union of a table.
+    pub fn real_time(path: &TablePath) -> Self {
+        Self { path: path.clone(), real_time: true }
+    }
+}
+
+impl fmt::Display for TableView {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", self.path, if self.real_time { RT_SUFFIX } else { "" })
+    }
+}
+
+impl TryFrom<String> for TableView {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let (base, real_time) = match text.strip_suffix(RT_SUFFIX) {
+            Some(base) => (base, true),
+            None => (text.as_str(), false),
+        };
+        Ok(Self { path: base.parse()?, real_time })
+    }
+}
+
+impl From<TableView> for String {
+    fn from(view: TableView) -> Self {
+        view.to_string()
+    }
+}
+
+/// Which side's DDL a table statement speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// The Paimon catalog.
+    #[default]
+    Lake,
+    /// The Lakestream Store's own DDL.
+    Store,
+}
+
+/// How a replace reaches the catalog (C2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplaceVia {
+    /// `replaceTable` of the catalog API.
+    #[default]
+    Catalog,
+    /// CREATE OR REPLACE TABLE, which an engine may turn into drop and create.
+    CreateOrReplace,
+    /// REPLACE TABLE AS SELECT.
+    Rtas,
+}
+
+/// One change of ALTER TABLE … columns.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnChange {
+    /// Adds a column, last unless `position` says otherwise.
+    Add {
+        /// The new column.
+        #[serde(flatten)]
+        column: Column,
+        /// `first`, `last` or an index.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        position: Option<String>,
+    },
+    /// Drops a column.
+    Drop(String),
+    /// Renames a column.
+    Rename {
+        /// The present name.
+        from: String,
+        /// The new name.
+        to: String,
+    },
+}
+
+/// `column = value`; all must match, NULL equals NULL.
+pub type Filter = BTreeMap<String, Value>;
+
+/// One statement of one session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Statement {
+    /// CREATE TABLE. On the store side it makes a working lake-stream table; on the lake side the option is only the
+    /// declaration.
+    CreateTable {
+        /// The new table.
+        table: TablePath,
+        /// Its definition.
+        #[serde(flatten)]
+        schema: TableSchema,
+        /// Whether an existing table is not an error.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        if_not_exists: bool,
+        /// Whose DDL.
+        #[serde(default, skip_serializing_if = "is_lake")]
+        side: Side,
+    },
+    /// Replaces definition and content (C2).
+    ReplaceTable {
+        /// The table; one that does not exist is created.
+        table: TablePath,
+        /// The new definition.
+        #[serde(flatten)]
+        schema: TableSchema,
+        /// The route to the catalog.
+        #[serde(default)]
+        via: ReplaceVia,
+    },
+    /// ALTER TABLE … SET / RESET.
+    AlterOptions {
+        /// The table.
+        table: TablePath,
+        /// Options to set.
+        #[serde(default)]
+        set: BTreeMap<String, String>,
+        /// Options to remove.
+        #[serde(default)]
+        reset: Vec<String>,
+        /// Whose DDL.
+        #[serde(default, skip_serializing_if = "is_lake")]
+        side: Side,
+    },
+    /// ALTER TABLE … columns, all or nothing (C7).
+    AlterColumns {
+        /// The table.
+        table: TablePath,
+        /// The changes, in order.
+        changes: Vec<ColumnChange>,
+        /// Whose DDL.
+        #[serde(default, skip_serializing_if = "is_lake")]
+        side: Side,
+    },
+    /// ALTER TABLE … RENAME TO (C1).
+    RenameTable {
+        /// The table.
+        table: TablePath,
+        /// Its new name.
+        to: TablePath,
+        /// Whether a missing table is not an error (C21).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        if_exists: bool,
+    },
+    /// DROP TABLE.
+    DropTable {
+        /// The table.
+        table: TablePath,
+        /// Whether a missing table is not an error.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        if_exists: bool,
+        /// Whose DDL.
+        #[serde(default, skip_serializing_if = "is_lake")]
+        side: Side,
+    },
+    /// TRUNCATE TABLE (C9).
+    TruncateTable {
+        /// The table.
+        table: TablePath,
+    },
+    /// DESCRIBE.
+    Describe {
+        /// The table.
+        table: TablePath,
+        /// Whose catalog.
+        #[serde(default, skip_serializing_if = "is_lake")]
+        side: Side,
+    },
+    /// INSERT INTO: a regular write, an upsert for key tables (C15).
+    Insert {
+        /// The table; `$rt` is refused (C10).
+        table: TableView,
+        /// The rows.
+        rows: RowSet,
+    },
+    /// DELETE of whole keys.
+    Delete {
+        /// The table.
+        table: TableView,
+        /// The keys: objects of the primary-key columns.
+        keys: RowSet,
+    },
+    /// INSERT OVERWRITE: replaces data in the lake, not in the store (C15).
+    InsertOverwrite {
+        /// The table.
+        table: TablePath,
+        /// Static partition values; `None` is dynamic, or the whole table where it has no partitions.
+        #[serde(default)]
+        partition: Option<BTreeMap<String, Value>>,
+        /// The new rows.
+        rows: RowSet,
+    },
+    /// A lake writer that bypasses the store.
+    NativeInsert {
+        /// The table.
+        table: TablePath,
+        /// The rows.
+        rows: RowSet,
+    },
+    /// SELECT.
+    Select {
+        /// Which view of which table.
+        table: TableView,
+        /// Only rows that match.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        filter: Filter,
+        /// Time travel to a snapshot; base view only.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_snapshot: Option<u64>,
+    },
+    /// A point lookup by primary key.
+    Lookup {
+        /// Which view of which table.
+        table: TableView,
+        /// One key: an object of the primary-key columns.
+        key: BTreeMap<String, Value>,
+    },
+    /// Reads the changelog.
+    Changes {
+        /// `t$rt`: lake rows first, then the log.
+        table: TableView,
+        /// `earliest`, or a position that an earlier answer returned.
+        from: String,
+        /// At most so many changes.
+        max: u64,
+    },
+}
+
+fn is_lake(side: &Side) -> bool {
+    *side == Side::Lake
+}
+
+impl Statement {
+    /// The statement's name in the adapter protocol.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::CreateTable { .. } => "create_table",
+            Self::ReplaceTable { .. } => "replace_table",
+            Self::AlterOptions { .. } => "alter_options",
+            Self::AlterColumns { .. } => "alter_columns",
+            Self::RenameTable { .. } => "rename_table",
+            Self::DropTable { .. } => "drop_table",
+            Self::TruncateTable { .. } => "truncate_table",
+            Self::Describe { .. } => "describe",
+            Self::Insert { .. } => "insert",
+            Self::Delete { .. } => "delete",
+            Self::InsertOverwrite { .. } => "insert_overwrite",
+            Self::NativeInsert { .. } => "native_insert",
+            Self::Select { .. } => "select",
+            Self::Lookup { .. } => "lookup",
+            Self::Changes { .. } => "changes",
+        }
+    }
+
+    /// The table that the statement is about.
+    pub fn table(&self) -> &TablePath {
+        match self {
+            Self::CreateTable { table, .. }
+            | Self::ReplaceTable { table, .. }
+            | Self::AlterOptions { table, .. }
+            | Self::AlterColumns { table, .. }
+            | Self::RenameTable { table, .. }
+            | Self::DropTable { table, .. }
+            | Self::TruncateTable { table }
+            | Self::Describe { table, .. }
+            | Self::InsertOverwrite { table, .. }
+            | Self::NativeInsert { table, .. } => table,
+            Self::Insert { table, .. }
+            | Self::Delete { table, .. }
+            | Self::Select { table, .. }
+            | Self::Lookup { table, .. }
+            | Self::Changes { table, .. } => &table.path,
+        }
+    }
+
+    /// Whether it only reads.
+    pub fn is_read(&self) -> bool {
+        matches!(self, Self::Select { .. } | Self::Lookup { .. } | Self::Changes { .. } | Self::Describe { .. })
+    }
+}
+
+/// A table as DESCRIBE shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Description {
+    /// Columns, keys, partition keys and options.
+    #[serde(flatten)]
+    pub schema: TableSchema,
+    /// The identity of the table on the side that was asked, as text.
+    pub table_id: String,
+}
+
+/// One changelog entry.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Change {
+    /// What it does.
+    pub kind: RowKind,
+    /// The row, by column name.
+    pub row: BTreeMap<String, Value>,
+    /// Its partition as `k=v/k=v`, where the table has partitions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
+    /// Its bucket, where the system says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<u32>,
+    /// Its offset in the bucket's log; none for rows that come from the lake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+}
+
+/// What a successful statement returns.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// DDL.
+    Done,
+    /// All rows of a write are durable.
+    Acked {
+        /// The number of rows or keys.
+        acked: u64,
+        /// The lake snapshot that the write made, where it went to the lake.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        snapshot_id: Option<u64>,
+    },
+    /// SELECT.
+    Rows {
+        /// The rows, in no particular order.
+        rows: RowSet,
+        /// The lake snapshot that was read; `None` where there was none yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        snapshot_id: Option<u64>,
+    },
+    /// Point lookup.
+    Found {
+        /// At most one row.
+        row: RowSet,
+    },
+    /// Changelog.
+    Changes {
+        /// The entries: in offset order within a bucket; buckets may interleave.
+        changes: Vec<Change>,
+        /// Where to go on.
+        position: String,
+    },
+    /// DESCRIBE.
+    Described(Box<Description>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_read_as_the_protocol_writes_them() {
+        let text = r#"{"insert":{"table":"db.t","rows":[{"id":1,"v":"a"}]}}"#;
+        let statement: Statement = serde_json::from_str(text).unwrap();
+        assert_eq!(statement.name(), "insert");
+        assert_eq!(serde_json::to_string(&statement).unwrap(), text);
+        let text = r#"{"create_table":{"table":"db.t","columns":[{"name":"id","type":"BIGINT","nullable":false}],"primary_key":["id"],"partition_keys":[],"options":{"bucket":"2"},"side":"store"}}"#;
+        let statement: Statement = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&statement).unwrap(), text);
+    }
+
+    #[test]
+    fn rt_is_a_suffix_of_the_table() {
+        let view: TableView = serde_json::from_str(r#""db.t$rt""#).unwrap();
+        assert!(view.real_time);
+        assert_eq!(view.path, TablePath::new("db", "t"));
+        assert_eq!(view.to_string(), "db.t$rt");
+    }
+}

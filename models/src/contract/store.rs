@@ -1,0 +1,161 @@
+//! The Lakestream Store as its peers see it: tables, a log per bucket, key-value state, and the registry of lake
+//! snapshots. Every method is one remote call.
+//!
+//! Offsets count log positions of one bucket from 0. A range is always `[start inclusive, end exclusive)`; the end
+//! offset of the lake is the start offset of the log (L6).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::failure::Failure;
+use super::names::{BucketId, TableId, TablePath};
+use super::schema::TableSchema;
+use super::value::{Row, RowKind};
+
+/// A table as the store knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StoreTable {
+    /// Its identity; never reused (L12).
+    pub table_id: TableId,
+    /// Its name.
+    pub path: TablePath,
+    /// Its definition.
+    pub schema: Arc<TableSchema>,
+}
+
+/// What a client asks to be done to one row of a bucket.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Mutation {
+    /// Append to an append table; insert or replace by key in a key table.
+    Put(Row),
+    /// Delete the row with this key (the cells of the primary key, in its order). Key tables only.
+    Delete(Row),
+}
+
+/// One write to one bucket. All of its mutations become durable, or none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AppendRequest {
+    /// The table.
+    pub table_id: TableId,
+    /// The bucket; its partition comes into being with its first write.
+    pub bucket: BucketId,
+    /// What to do, in order.
+    pub mutations: Vec<Mutation>,
+    /// Who writes: unique per incarnation of a client.
+    pub writer_id: u64,
+    /// Grows by one with every new batch of this writer to this bucket, from 0; a retry repeats it, so that it is not
+    /// applied twice (L3).
+    pub batch_sequence: u64,
+}
+
+/// The answer to a durable append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AppendAck {
+    /// The log end of the bucket just after the batch.
+    pub end_offset_exclusive: u64,
+}
+
+/// One log entry.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LogRecord {
+    /// Its position.
+    pub offset: u64,
+    /// What it does; always [`RowKind::Insert`] in an append table.
+    pub kind: RowKind,
+    /// The whole row (for −U and −D the row before).
+    pub row: Row,
+}
+
+/// A piece of one bucket's log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FetchedLog {
+    /// The records, by offset. Offsets may have holes: a batch that changed nothing takes an offset and has no record.
+    pub records: Vec<LogRecord>,
+    /// Where to go on. It moves past empty batches too, and never beyond what was asked for.
+    pub next_offset_inclusive: u64,
+}
+
+/// The offsets of one bucket.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BucketOffsets {
+    /// Which bucket.
+    pub bucket: BucketId,
+    /// The first offset that is still in the log.
+    pub log_start_offset_inclusive: u64,
+    /// The end of the durable log; nothing at or beyond it is ever shown to anybody.
+    pub log_end_offset_exclusive: u64,
+}
+
+/// Per bucket, the end (exclusive) of the log that a lake snapshot contains. Buckets that are absent count as 0.
+pub type TieredOffsets = BTreeMap<BucketId, u64>;
+
+/// A lake snapshot as the store knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LakeSnapshot {
+    /// The snapshot's id in the lake.
+    pub snapshot_id: u64,
+    /// What it contains of each bucket's log.
+    pub offsets: TieredOffsets,
+}
+
+/// What the registry says about one table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RegisteredSnapshots {
+    /// The newest snapshot that tiering registered.
+    pub tiered: Option<LakeSnapshot>,
+    /// The newest one that a union read may use; never newer than `tiered` (L8).
+    pub readable: Option<LakeSnapshot>,
+}
+
+/// The Lakestream Store.
+#[async_trait(?Send)]
+pub trait Store {
+    /// Creates a table; `already-exists` if the name is taken.
+    async fn create_table(&self, path: &TablePath, schema: &TableSchema) -> Result<StoreTable, Failure>;
+
+    /// Drops a table, its log, its state and its registered snapshots.
+    async fn drop_table(&self, path: &TablePath) -> Result<(), Failure>;
+
+    /// The table of this name; `not-found` if there is none.
+    async fn table(&self, path: &TablePath) -> Result<StoreTable, Failure>;
+
+    /// All tables, by id.
+    async fn tables(&self) -> Result<Vec<StoreTable>, Failure>;
+
+    /// Sets and removes table options of the store's own definition.
+    async fn alter_options(
+        &self,
+        path: &TablePath,
+        set: &BTreeMap<String, String>,
+        reset: &[String],
+    ) -> Result<(), Failure>;
+
+    /// Writes one batch to one bucket and answers when it would survive a crash (L1). `not-found` if the table id is
+    /// no longer current.
+    async fn append(&self, request: AppendRequest) -> Result<AppendAck, Failure>;
+
+    /// Reads the durable log of one bucket from `start_offset_inclusive` up to `end_offset_exclusive` (or the log end,
+    /// if that is less). `invalid` if the start lies before the log start.
+    async fn fetch_log(
+        &self,
+        table_id: TableId,
+        bucket: &BucketId,
+        start_offset_inclusive: u64,
+        end_offset_exclusive: u64,
+    ) -> Result<FetchedLog, Failure>;
+
+    /// The offsets of every bucket that was ever written, by bucket.
+    async fn bucket_offsets(&self, table_id: TableId) -> Result<Vec<BucketOffsets>, Failure>;
+
+    /// The newest durable row of a key, from the key-value state of a key table.
+    async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure>;
+
+    /// Records that a lake snapshot contains the log up to these offsets. An older snapshot id, or any offset that
+    /// would go back, is refused as `rejected` (L8); repeating the newest one is a success without effect.
+    async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure>;
+
+    /// What is registered.
+    async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure>;
+}

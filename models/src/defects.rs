@@ -1,0 +1,122 @@
+//! Planted bugs: one enum, one documented site each, all off unless asked for.
+//!
+//! Only the models know defects (rule 9): no scenario, generator, checker or explanation refers to one. A reader of
+//! the models can ignore every `if … .has(Defect::…)`; without it the code is the reference.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// Defines the defects once: variant, id, the bug in a sentence, its source, the property that it breaks.
+macro_rules! defects {
+    ($($variant:ident, $id:literal, $property:literal, $source:literal, $bug:literal;)*) => {
+        /// A known bug that the reference can be asked to have.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Defect {
+            $(#[doc = $bug] $variant,)*
+        }
+
+        impl Defect {
+            /// All of them, in the order of the list.
+            pub const ALL: &[Defect] = &[$(Defect::$variant,)*];
+
+            /// Its name on the command line.
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$variant => $id,)* }
+            }
+
+            /// The property that it breaks.
+            pub fn property(self) -> &'static str {
+                match self { $(Self::$variant => $property,)* }
+            }
+
+            /// Where it was seen or inferred.
+            pub fn source(self) -> &'static str {
+                match self { $(Self::$variant => $source,)* }
+            }
+
+            /// The bug in a sentence.
+            pub fn bug(self) -> &'static str {
+                match self { $(Self::$variant => $bug,)* }
+            }
+        }
+    };
+}
+
+defects! {
+    AckLostRetier, "ack-lost-retier", "L3", "fluss #1064",
+        "lake commit succeeded, registration failed; the next round starts from the store's old offset";
+    TwoHolders, "two-holders", "L3", "fluss #2648",
+        "a heartbeat expires, a second worker gets the table, and both commit one range";
+    AbortAfterSuccess, "abort-after-success", "L10", "fluss PR 3370",
+        "an error after a commit that took effect triggers the abort, which deletes live files";
+    EmptyBatchStuck, "empty-batch-stuck", "F5", "fluss #3892",
+        "a bucket with only empty batches never advances";
+    ZeroRowOffsetDropped, "zero-row-offset-dropped", "L6", "fluss #3413",
+        "a bucket without rows is left out of the committed offsets";
+    TtlBeforeTier, "ttl-before-tier", "L9", "fluss #1919",
+        "log retention ignores the tiered offset";
+    AckBeforeDurable, "ack-before-durable", "L1", "common",
+        "the ack leaves before the record survives a crash";
+    RtCached, "rt-cached", "F1", "common",
+        "$rt answers from a copy that is refreshed only now and then";
+    RenameUnguarded, "rename-unguarded", "C1", "contract rule 7",
+        "a lake-stream table can be renamed";
+    ReplaceFallsBackToDropCreate, "replace-falls-back-to-drop-create", "C2", "contract rule 14",
+        "CREATE OR REPLACE takes the refused replace for an unsupported one and drops and creates";
+    TruncateLakeOnly, "truncate-lake-only", "C9", "contract rule 41",
+        "TRUNCATE clears the lake and leaves the store's copy";
+    SequenceRestarts, "sequence-restarts", "L5", "common",
+        "sequence numbers restart with the writer, so an older value wins";
+    CleanupOnUnknown, "cleanup-on-unknown", "L10", "paimon #6777",
+        "an unknown commit outcome cleans up the manifests of a live snapshot";
+    DeleteIgnored, "delete-ignored", "L5", "common",
+        "deletes do not reach the log of a key table";
+    RejectionWithoutAdvice, "rejection-without-advice", "C3", "contract rule 9",
+        "the rejection does not say how to leave the mode";
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.id())
+    }
+}
+
+impl FromStr for Defect {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|defect| defect.id() == text)
+            .ok_or_else(|| format!("expected one of the defects that `list defects` shows, found {text:?}"))
+    }
+}
+
+/// The bugs that one instance of the reference has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Defects(BTreeSet<Defect>);
+
+impl Defects {
+    /// The correct reference.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Whether this bug is planted.
+    pub fn has(&self, defect: Defect) -> bool {
+        self.0.contains(&defect)
+    }
+
+    /// The planted bugs.
+    pub fn iter(&self) -> impl Iterator<Item = Defect> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<Defect> for Defects {
+    fn from_iter<I: IntoIterator<Item = Defect>>(defects: I) -> Self {
+        Self(defects.into_iter().collect())
+    }
+}
