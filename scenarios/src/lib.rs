@@ -1,1 +1,6 @@
-//! x
+//! What **happens** to a system: plans, their generators and the scenario library.
+//!
+//! This crate knows statements and faults. It never knows an engine, a history, a checker or a planted defect: a seed
+//! gives the same plan whatever it is run against (rule 9).
+
+pub mod plan;

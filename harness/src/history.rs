@@ -1,0 +1,316 @@
+//! What a run leaves behind, and all that a checker may look at: who asked for what, what came back, what went wrong,
+//! and what our own reader found in the lake's files.
+//!
+//! Format: `history.md`, version 1, JSON lines: a header, then one event a line. This module never judges.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+
+use models::contract::{
+    Bounds, Change, FailureCode, ObservedOffset, Output, RowSet, Statement, TablePath, TableSchema,
+};
+use serde::{Deserialize, Serialize};
+
+/// The version of the history format.
+pub const HISTORY_VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Header {
+    /// [`HISTORY_VERSION`].
+    pub history: u32,
+    /// The definitions of the tables that the run began with.
+    pub tables: BTreeMap<TablePath, TableSchema>,
+    /// What the system declares.
+    pub bounds: Bounds,
+    /// What the system can do, by the names of the adapter protocol.
+    pub capabilities: Vec<String>,
+    /// Whose time `at_ms` is.
+    pub clock: Clock,
+}
+
+/// Whose time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Simulated milliseconds.
+    Virtual,
+    /// The wall clock.
+    Wall,
+}
+
+/// The events of a run, in the order in which they were observed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct History {
+    /// The first line.
+    pub header: Header,
+    /// The rest. `events[i].n == i`.
+    pub events: Vec<Entry>,
+}
+
+/// One event with its place and time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its ordinal, from 0.
+    pub n: u64,
+    /// When; never goes back.
+    pub at_ms: u64,
+    /// What.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What can be observed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A session sends a statement.
+    Invoke {
+        /// Unique within the history.
+        op: String,
+        /// Who.
+        session: String,
+        /// What.
+        statement: Statement,
+    },
+    /// It succeeded.
+    Ok {
+        /// Which.
+        op: String,
+        /// What it returned.
+        output: Output,
+    },
+    /// It failed.
+    Fail {
+        /// Which.
+        op: String,
+        /// How.
+        code: FailureCode,
+        /// `true`: certainly without effect.
+        definite: bool,
+        /// In words.
+        message: String,
+    },
+    /// Something goes wrong.
+    Fault {
+        /// What, as in `list faults`.
+        kind: String,
+        /// Where: a call's address or a host.
+        target: String,
+        /// Whether it begins, ends or is over at once.
+        phase: FaultPhase,
+    },
+    /// The run enters a phase.
+    Phase {
+        /// Which.
+        phase: RunPhase,
+    },
+    /// A lake snapshot, as our reader found it in the files after the run.
+    Snapshot(Box<SnapshotSeen>),
+    /// What the store says is registered, seen when it changed.
+    Registered {
+        /// The table.
+        table: TablePath,
+        /// The store's identity of it.
+        table_id: String,
+        /// The newest registered snapshot.
+        snapshot_id: u64,
+        /// Its offsets, exclusive ends.
+        offsets: Vec<ObservedOffset>,
+        /// The offsets of the readable snapshot, exclusive ends.
+        readable: Vec<ObservedOffset>,
+    },
+    /// The extent of one bucket's log, seen when its start changed and at every change of phase.
+    Log {
+        /// The table.
+        table: TablePath,
+        /// `k=v/k=v`, or null.
+        partition: Option<String>,
+        /// The bucket.
+        bucket: u32,
+        /// The first offset that is still there.
+        start_inclusive: u64,
+        /// The end of what is durable.
+        end_exclusive: u64,
+    },
+    /// What a table was on both sides just before and just after a statement that should not change it.
+    State {
+        /// The statement's operation.
+        op: String,
+        /// The table.
+        table: TablePath,
+        /// Before or after.
+        moment: Moment,
+        /// The Paimon side; `None` where there is no such table.
+        lake: Option<SideState>,
+        /// The store's side; `None` where there is no such table.
+        store: Option<SideState>,
+    },
+    /// What our reader found wrong in a table's files after the run; empty when all is right.
+    Files {
+        /// The table.
+        table: TablePath,
+        /// Each fault in the files.
+        findings: Vec<FileFinding>,
+        /// Files that nothing refers to.
+        orphans: Vec<String>,
+    },
+}
+
+/// A fault's extent in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultPhase {
+    /// It begins.
+    Start,
+    /// It ends.
+    End,
+    /// It has no duration.
+    Instant,
+}
+
+/// A phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunPhase {
+    /// Faults strike.
+    Chaos,
+    /// They have ended.
+    Healed,
+    /// The lake has caught up and no session works beside another.
+    Drained,
+    /// All is done; the files are read.
+    End,
+}
+
+/// Before or after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moment {
+    /// Just before the statement was sent.
+    Before,
+    /// Just after its answer.
+    After,
+}
+
+/// One side's view of one table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SideState {
+    /// The table's identity on this side.
+    pub table_id: String,
+    /// Columns, keys and options.
+    pub schema: TableSchema,
+    /// Lake: the newest snapshot's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<u64>,
+    /// Lake: how many files the table's directory holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
+    /// Store: log ends, exclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offsets: Option<Vec<ObservedOffset>>,
+}
+
+/// One lake snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SnapshotSeen {
+    /// The table.
+    pub table: TablePath,
+    /// The store's table id that the snapshot's offsets name, if it has offsets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_id: Option<String>,
+    /// Its id.
+    pub snapshot_id: u64,
+    /// Its commit user.
+    pub user: String,
+    /// Its commit identifier.
+    pub identifier: u64,
+    /// APPEND, OVERWRITE, COMPACT …
+    pub kind: String,
+    /// The commit time that the file states.
+    pub committed_at_ms: u64,
+    /// The tiered offsets that it carries, exclusive ends; `None` if it carries none: it is not a tiering snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offsets: Option<Vec<ObservedOffset>>,
+    /// A hash of its rows, in hexadecimal.
+    pub digest: String,
+    /// Its content, bucket by bucket; absent if it is too large to keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<Vec<BucketSeen>>,
+}
+
+/// One bucket of one snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BucketSeen {
+    /// `k=v/k=v`, or null.
+    #[serde(default)]
+    pub partition: Option<String>,
+    /// The bucket.
+    pub bucket: u32,
+    /// All rows at the snapshot, merged.
+    pub rows: RowSet,
+    /// What the snapshot itself added, in sequence order.
+    pub added: Vec<Change>,
+}
+
+/// One thing wrong in a table's files.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileFinding {
+    /// The file.
+    pub file: String,
+    /// The rule that it breaks.
+    pub rule: String,
+    /// What follows for a reader.
+    pub consequence: String,
+}
+
+impl History {
+    /// Writes the history as JSON lines.
+    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut to, &self.header)?;
+        to.write_all(b"\n")?;
+        for entry in &self.events {
+            serde_json::to_writer(&mut to, entry)?;
+            to.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Reads JSON lines. The error names the line, what was expected and what was found.
+    pub fn read(from: impl BufRead) -> Result<Self, String> {
+        let mut lines = from.lines().enumerate();
+        let header = match lines.next() {
+            None => return Err("expected a history, found an empty file".to_owned()),
+            Some((_, line)) => {
+                let line = line.map_err(|error| format!("line 1 cannot be read: {error}"))?;
+                let header: Header = serde_json::from_str(&line)
+                    .map_err(|error| format!("line 1: expected the header of a history, found: {error}"))?;
+                if header.history != HISTORY_VERSION {
+                    return Err(format!(
+                        "line 1: expected history version {HISTORY_VERSION}, found {}",
+                        header.history
+                    ));
+                }
+                header
+            }
+        };
+        let mut events: Vec<Entry> = Vec::new();
+        for (index, line) in lines {
+            let number = index + 1;
+            let line = line.map_err(|error| format!("line {number} cannot be read: {error}"))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let entry: Entry = serde_json::from_str(&line)
+                .map_err(|error| format!("line {number}: expected an event, found: {error}"))?;
+            if entry.n != events.len() as u64 {
+                return Err(format!("line {number}: expected event n = {}, found {}", events.len(), entry.n));
+            }
+            if events.last().is_some_and(|last| last.at_ms > entry.at_ms) {
+                return Err(format!("line {number}: at_ms goes back to {}", entry.at_ms));
+            }
+            events.push(entry);
+        }
+        Ok(Self { header, events })
+    }
+}

@@ -1,0 +1,337 @@
+//! The plan of one run: everything that will happen, as data. A seed becomes a plan; a person may edit one by hand.
+//!
+//! A plan stays valid when steps are removed: statements are bound to times and not to each other, and faults are
+//! addressed by meaning ("the third registration of db.t"), never by event numbers (rule 2). It never knows what a run
+//! of it did.
+
+use std::fmt;
+use std::str::FromStr;
+
+use models::config::SystemConfig;
+use models::contract::{Side, Statement, TablePath, TableSchema};
+use serde::{Deserialize, Serialize};
+
+/// The version of the plan format that this build writes.
+pub const PLAN_VERSION: u32 = 1;
+
+/// One run, as data.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`PLAN_VERSION`].
+    pub version: u32,
+    /// The scenario that it came from.
+    pub scenario: String,
+    /// The seed of every draw that the run itself makes (latencies, file names).
+    pub seed: u64,
+    /// The reference system's timings.
+    pub system: SystemConfig,
+    /// The least that one call between two parts takes; the most is `system.max_call_ms`.
+    pub min_call_ms: u64,
+    /// The tables that exist before the run begins.
+    pub tables: Vec<PlannedTable>,
+    /// How long faults may strike. Then everything is healed.
+    pub chaos_ms: u64,
+    /// What is done and what goes wrong.
+    pub steps: Vec<Step>,
+}
+
+/// A table that the run begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedTable {
+    /// Its name.
+    pub table: TablePath,
+    /// Its definition.
+    pub schema: TableSchema,
+    /// `store`: a working lake-stream table. `lake`: a Paimon table, whatever its options declare.
+    pub side: Side,
+}
+
+/// One statement or one fault.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Step {
+    /// Stable and unique within the plan: every draw for this step is keyed by it (rule 1).
+    pub id: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// A session executes a statement.
+    Run(PlannedStatement),
+    /// Something goes wrong.
+    Fault(Fault),
+}
+
+/// The part of the run that a statement belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Faults strike.
+    Chaos,
+    /// Faults have ended; the lake catches up.
+    Healed,
+    /// The lake has caught up; nothing else runs beside the statement.
+    Drained,
+}
+
+/// A statement, by whom and when.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedStatement {
+    /// The session. Its statements of one phase run one after the other, in plan order.
+    pub session: String,
+    /// The phase.
+    pub phase: Phase,
+    /// Not before so many milliseconds after the phase began (drained: ignored).
+    pub at_ms: u64,
+    /// After so long the harness stops waiting and the operation is indefinite.
+    pub deadline_ms: u64,
+    /// What is executed.
+    pub statement: Statement,
+}
+
+/// Something that goes wrong. Faults strike in the chaos phase only.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// One call between two parts goes wrong.
+    Call {
+        /// Which call.
+        at: CallAddress,
+        /// What happens to it.
+        what: CallFault,
+    },
+    /// A host dies and comes back.
+    Crash {
+        /// `store`, `coordinator`, `tiering-1` … or a session.
+        host: String,
+        /// When.
+        at_ms: u64,
+        /// How long it is down.
+        restart_after_ms: u64,
+    },
+    /// A host stands still: it neither sends nor receives, then goes on where it was.
+    Pause {
+        /// As in `crash`.
+        host: String,
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
+    /// Nothing gets from `from` to `to` (and back, if `both_ways`).
+    Partition {
+        /// The caller's side.
+        from: String,
+        /// The called side: a host, or `lake`.
+        to: String,
+        /// Whether the other direction is cut as well.
+        both_ways: bool,
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
+    /// Every call to a part is refused before it has an effect.
+    Outage {
+        /// `store`, `coordinator` or `lake`.
+        part: String,
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
+}
+
+/// What happens to one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallFault {
+    /// The request arrives later than any healthy one, and so perhaps after requests that were sent after it.
+    Delay {
+        /// By how much.
+        by_ms: u64,
+    },
+    /// The effect happens in time, the answer comes late.
+    ReplyDelay {
+        /// By how much.
+        by_ms: u64,
+    },
+    /// Refused before it has an effect: definite.
+    Refuse,
+    /// The request never arrives.
+    RequestLost,
+    /// The effect happens, the answer never arrives.
+    ReplyLost,
+    /// The request arrives twice.
+    Duplicate {
+        /// The second arrival is so much later.
+        after_ms: u64,
+    },
+    /// The request is overtaken: it arrives only after the next request from the same caller to the same part, or
+    /// after the time limit.
+    Reorder {
+        /// The time limit.
+        at_most_ms: u64,
+    },
+    /// The caller dies just before it sends.
+    CallerCrashesBefore {
+        /// How long it is down.
+        restart_after_ms: u64,
+    },
+    /// The caller dies after the effect and before it learns of it.
+    CallerCrashesAfter {
+        /// How long it is down.
+        restart_after_ms: u64,
+    },
+    /// The called host dies as the request arrives, without an effect.
+    CalleeCrashesBefore {
+        /// How long it is down.
+        restart_after_ms: u64,
+    },
+    /// The called host dies after the effect and before it answers.
+    CalleeCrashesAfter {
+        /// How long it is down.
+        restart_after_ms: u64,
+    },
+}
+
+impl Fault {
+    /// The fault's kind, as `list faults` shows it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Call { what, .. } => what.kind(),
+            Self::Crash { .. } => "crash",
+            Self::Pause { .. } => "pause",
+            Self::Partition { .. } => "partition",
+            Self::Outage { .. } => "outage",
+        }
+    }
+}
+
+impl CallFault {
+    /// The fault's kind, as `list faults` shows it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Delay { .. } => "delay",
+            Self::ReplyDelay { .. } => "reply-delay",
+            Self::Refuse => "refuse",
+            Self::RequestLost => "request-lost",
+            Self::ReplyLost => "reply-lost",
+            Self::Duplicate { .. } => "duplicate",
+            Self::Reorder { .. } => "reorder",
+            Self::CallerCrashesBefore { .. } => "caller-crashes-before",
+            Self::CallerCrashesAfter { .. } => "caller-crashes-after",
+            Self::CalleeCrashesBefore { .. } => "callee-crashes-before",
+            Self::CalleeCrashesAfter { .. } => "callee-crashes-after",
+        }
+    }
+}
+
+/// A call by its meaning: `tiering(db.t).store.register-lake-snapshot#3` is the third registration of db.t by any
+/// tiering worker. Counted within (caller, table, call), from 1.
+///
+/// The caller is a session's name, `tiering` (all workers together) or `coordinator`. The call is `part.method`: the
+/// part is `store`, `coordinator` or `lake`; a method of the lake ends in what it is done to, as in `lake.put-data`,
+/// `lake.put-manifest`, `lake.put-manifest-list`, `lake.put-snapshot` (the commit), `lake.put-hint`, `lake.get-data`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CallAddress {
+    /// Who calls.
+    pub caller: String,
+    /// About which table; `None` for calls that are about none.
+    pub table: Option<TablePath>,
+    /// `part.method`.
+    pub call: String,
+    /// Which one, from 1.
+    pub nth: u64,
+}
+
+impl fmt::Display for CallAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.table {
+            Some(table) => write!(formatter, "{}({table}).{}#{}", self.caller, self.call, self.nth),
+            None => write!(formatter, "{}.{}#{}", self.caller, self.call, self.nth),
+        }
+    }
+}
+
+impl FromStr for CallAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let malformed = || {
+            format!(
+                "expected a call as caller(database.table).part.method#n, like tiering(db.t).lake.put-snapshot#2, found {text:?}"
+            )
+        };
+        let (path, nth) = text.rsplit_once('#').ok_or_else(malformed)?;
+        let nth = nth.parse().ok().filter(|nth| *nth > 0).ok_or_else(malformed)?;
+        let (caller, table, call) = match path.split_once('(') {
+            Some((caller, rest)) => {
+                let (table, call) = rest.split_once(").").ok_or_else(malformed)?;
+                (caller, Some(table.parse().map_err(|_| malformed())?), call)
+            }
+            None => {
+                let (caller, call) = path.split_once('.').ok_or_else(malformed)?;
+                (caller, None, call)
+            }
+        };
+        if caller.is_empty() || !call.contains('.') {
+            return Err(malformed());
+        }
+        Ok(Self { caller: caller.to_owned(), table, call: call.to_owned(), nth })
+    }
+}
+
+impl TryFrom<String> for CallAddress {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<CallAddress> for String {
+    fn from(address: CallAddress) -> Self {
+        address.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_addressed_by_meaning() {
+        for text in [
+            "tiering(db.t).store.register-lake-snapshot#3",
+            "w1(db.t).lake.get-data#12",
+            "tiering.coordinator.request-table#1",
+        ] {
+            assert_eq!(text.parse::<CallAddress>().unwrap().to_string(), text);
+        }
+        for text in [
+            "tiering(db.t).register#3",
+            "tiering(db).store.append#1",
+            "w1(db.t).store.append#0",
+            "store.append",
+            ".store.x#1",
+        ] {
+            assert!(text.parse::<CallAddress>().unwrap_err().contains("expected a call as"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_readable_json() {
+        let text = r#"{"id":"f1","fault":{"call":{"at":"tiering(db.t).lake.put-snapshot#2","what":"reply-lost"}}}"#;
+        let step: Step = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&step).unwrap(), text);
+    }
+}
