@@ -31,13 +31,8 @@ impl Table {
     pub fn append(&mut self, request: AppendRequest, now_ms: u64, log_deletes: bool) -> Result<Admission, Failure> {
         self.layout.check_bucket(&request.bucket)?;
         self.layout.check_mutations(&request.bucket, &request.mutations)?;
-        if !self.buckets.contains_key(&request.bucket) {
-            self.buckets.insert(request.bucket.clone(), Bucket::default());
-        }
-        match self.buckets.get_mut(&request.bucket) {
-            Some(bucket) => bucket.append(request, &self.layout, now_ms, log_deletes),
-            None => Err(Failure::internal("the bucket vanished while it was written")),
-        }
+        let bucket = self.buckets.entry(request.bucket.clone()).or_default();
+        bucket.append(request, &self.layout, now_ms, log_deletes)
     }
 
     /// The buckets that were ever written, in order.
