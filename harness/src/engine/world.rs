@@ -127,24 +127,27 @@ impl World {
         network.add_host(store_host);
         let coordinator_host = &builder.coordinator_host;
         let coordinator_scope = scope("coordinator");
-        let coordinator = Rc::new(TieringCoordinator::new(CoordinatorParts {
-            store: builder.store(coordinator_host, "coordinator", &coordinator_scope),
-            lake: builder.lake(coordinator_host, "coordinator", &coordinator_scope),
-            config: plan.system.coordinator.clone(),
-        }));
+        let coordinator = Rc::new(TieringCoordinator::new(
+            builder.store(coordinator_host, "coordinator", &coordinator_scope),
+            builder.lake(coordinator_host, "coordinator", &coordinator_scope),
+            SimulatedEnvironment::new(network, coordinator_host),
+            plan.system.coordinator.clone(),
+        ));
         coordinator_host.install(coordinator.clone());
         network.add_host(coordinator_host.clone());
         for worker in 1..=plan.system.tiering_workers {
             let name = format!("tiering-{worker}");
             let host = HostState::new(&name);
             let scope = scope(&name);
-            host.install(Rc::new(TieringWorker::new(WorkerParts {
-                name: name.clone(),
-                coordinator: builder.coordinator(&host, "tiering", &scope, &coordinator),
-                store: builder.store(&host, "tiering", &scope),
-                lake: builder.lake(&host, "tiering", &scope),
-                config: plan.system.worker.clone(),
-            })));
+            host.install(Rc::new(TieringWorker::new(
+                &name,
+                builder.coordinator(&host, "tiering", &scope, &coordinator),
+                builder.store(&host, "tiering", &scope),
+                builder.lake(&host, "tiering", &scope),
+                SimulatedEnvironment::new(network, &host),
+                plan.system.worker.clone(),
+                defects.clone(),
+            )));
             network.add_host(host);
         }
         let names: std::collections::BTreeSet<&str> =
