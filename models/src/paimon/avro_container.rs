@@ -1,0 +1,1 @@
+//! Avro object container files, written the same way every time.

@@ -1,0 +1,1 @@
+//! Two object stores: one in memory for simulation, one on a directory for export and inspection.
