@@ -17,3 +17,6 @@ pub use format_error::{FormatError, FormatResult};
 pub use manifest::{DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta};
 pub use schema_file::{DataField, SchemaFile};
 pub use snapshot_file::{CommitKind, Snapshot};
+
+#[cfg(test)]
+mod arbitrary_rows;
