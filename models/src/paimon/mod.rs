@@ -4,11 +4,16 @@
 //! this code reads what other implementations wrote. Nothing in it knows about stores, tiering, clients or judging.
 
 pub mod avro_container;
+mod avro_datum;
+mod avro_record;
+mod avro_schema;
 pub mod binary_row;
 pub mod column_stats;
+mod content_cache;
 pub mod data_file;
 mod format_error;
 pub mod manifest;
+pub mod manifest_file;
 pub mod object_stores;
 pub mod schema_file;
 pub mod snapshot_file;
