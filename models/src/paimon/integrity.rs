@@ -134,10 +134,8 @@ impl Check<'_> {
                     continue;
                 }
             };
-            before = match self.snapshot(&path, &snapshot, before.as_ref()).await {
-                Some(files) => Some((snapshot, files)),
-                None => None,
-            };
+            let files = self.snapshot(&path, &snapshot, before.as_ref()).await;
+            before = files.map(|files| (snapshot, files));
         }
     }
 
@@ -185,7 +183,10 @@ impl Check<'_> {
         let continues = before.filter(|(_, files)| files.manifests == base_manifests);
         let base_live = match continues {
             Some((_, files)) => files.live.clone(),
-            None => self.replay(path, self.entries(&partition_types, &base_manifests).await?)?,
+            None => {
+                let entries = self.entries(&partition_types, &base_manifests).await?;
+                self.replay(path, entries)?
+            }
         };
         if continues.is_none()
             && let Some((previous, files)) = before
