@@ -8,3 +8,4 @@ pub mod config;
 pub mod contract;
 pub mod defects;
 pub mod paimon;
+pub mod store;
