@@ -1,13 +1,14 @@
-//! Manifest files and manifest lists: which data files a snapshot adds, deletes and keeps.
+//! What manifests say: which data files a snapshot adds, deletes and keeps.
+//!
+//! A snapshot names manifest lists, a list names manifests, a manifest names data files. How they lie on disk is
+//! [`super::manifest_file`]'s business.
 
 use std::rc::Rc;
 
-use bytes::Bytes;
-
 use crate::contract::{DataType, PartitionValues};
 
+use super::FormatResult;
 use super::column_stats::SimpleStats;
-use super::{FormatError, FormatResult};
 
 /// What an entry does with its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,6 +111,8 @@ pub struct ManifestFileMeta {
     pub min_level: Option<i32>,
     /// The highest level (inclusive).
     pub max_level: Option<i32>,
+    /// The number of buckets, where all entries agree on it.
+    pub total_buckets: Option<i32>,
 }
 
 impl ManifestFileMeta {
@@ -121,35 +124,22 @@ impl ManifestFileMeta {
         partition_types: &[DataType],
         entries: &[ManifestEntry],
     ) -> FormatResult<Self> {
-        let _ = (file_name, file_size, schema_id, partition_types, entries);
-        Err(FormatError::new("not yet"))
+        let count = |kind: FileKind| entries.iter().filter(|entry| entry.kind == kind).count() as u64;
+        let buckets = || entries.iter().filter_map(|entry| i32::try_from(entry.bucket).ok());
+        let levels = || entries.iter().map(|entry| entry.file.level);
+        let first_total = entries.first().map(|entry| entry.total_buckets);
+        Ok(Self {
+            file_name: file_name.to_owned(),
+            file_size,
+            added_files: count(FileKind::Add),
+            deleted_files: count(FileKind::Delete),
+            partition_stats: SimpleStats::of(partition_types, entries.iter().map(|entry| &entry.partition))?,
+            schema_id,
+            min_bucket: buckets().min(),
+            max_bucket: buckets().max(),
+            min_level: levels().min(),
+            max_level: levels().max(),
+            total_buckets: first_total.filter(|total| entries.iter().all(|entry| entry.total_buckets == *total)),
+        })
     }
-}
-
-/// The bytes of a manifest file. `sync_marker` separates the container's blocks; any bytes do.
-pub fn encode_manifest(
-    partition_types: &[DataType],
-    entries: &[ManifestEntry],
-    sync_marker: [u8; 16],
-) -> FormatResult<Bytes> {
-    let _ = (partition_types, entries, sync_marker);
-    Err(FormatError::new("not yet"))
-}
-
-/// The entries of a manifest file, in its order.
-pub fn decode_manifest(partition_types: &[DataType], bytes: &Bytes) -> FormatResult<Rc<Vec<ManifestEntry>>> {
-    let _ = (partition_types, bytes);
-    Err(FormatError::new("not yet"))
-}
-
-/// The bytes of a manifest list.
-pub fn encode_manifest_list(manifests: &[ManifestFileMeta], sync_marker: [u8; 16]) -> FormatResult<Bytes> {
-    let _ = (manifests, sync_marker);
-    Err(FormatError::new("not yet"))
-}
-
-/// The manifests of a manifest list, in its order.
-pub fn decode_manifest_list(bytes: &Bytes) -> FormatResult<Rc<Vec<ManifestFileMeta>>> {
-    let _ = bytes;
-    Err(FormatError::new("not yet"))
 }

@@ -4,11 +4,16 @@
 //! this code reads what other implementations wrote. Nothing in it knows about stores, tiering, clients or judging.
 
 pub mod avro_container;
+mod avro_datum;
+mod avro_record;
+mod avro_schema;
 pub mod binary_row;
 pub mod column_stats;
+mod content_cache;
 pub mod data_file;
 mod format_error;
 pub mod manifest;
+pub mod manifest_file;
 pub mod object_stores;
 pub mod schema_file;
 pub mod snapshot_file;
@@ -17,3 +22,6 @@ pub use format_error::{FormatError, FormatResult};
 pub use manifest::{DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta};
 pub use schema_file::{DataField, SchemaFile};
 pub use snapshot_file::{CommitKind, Snapshot};
+
+#[cfg(test)]
+mod arbitrary_rows;
