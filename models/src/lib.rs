@@ -9,3 +9,4 @@ pub mod contract;
 pub mod defects;
 pub mod paimon;
 pub mod store;
+pub mod tiering;
