@@ -19,7 +19,7 @@ use crate::defects::Defect;
 use super::exclusive_create::{Created, create_exclusively};
 use super::lake_access::before_any_effect;
 use super::live_files::{MANIFEST_LIST_PREFIX, MANIFEST_PREFIX, identity, replay};
-use super::manifest_file::{encode_manifest, encode_manifest_list};
+use super::manifest::{encode_manifest, encode_manifest_list};
 use super::overwrite::{BoundScope, OverwriteScope, all_live};
 use super::seal::{seal_json, sealed_uuid};
 use super::snapshot_file::{CommitKind, SNAPSHOT_VERSION};
