@@ -151,7 +151,8 @@ impl Check<'_> {
                 Err(_) => None,
             };
             if hinted.is_none_or(|id| !ids.contains(&id)) {
-                self.verification.find(&path, "expected the number of a snapshot that exists; readers must list instead");
+                self.verification
+                    .find(&path, "expected the number of a snapshot that exists; readers must list instead");
             }
         }
     }
@@ -169,7 +170,8 @@ impl Check<'_> {
         };
         let partition_types = schema.partition_types();
         let base_manifests = self.manifest_list(&snapshot.base_manifest_list, snapshot.base_manifest_list_size).await;
-        let delta_manifests = self.manifest_list(&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size).await;
+        let delta_manifests =
+            self.manifest_list(&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size).await;
         let changelog_manifests = match &snapshot.changelog_manifest_list {
             Some(name) => self.manifest_list(name, snapshot.changelog_manifest_list_size).await?,
             None => Vec::new(),
@@ -194,7 +196,10 @@ impl Check<'_> {
         {
             self.verification.find(
                 path,
-                format!("the files before its commit are not those of snapshot {}; files came or went between", previous.id),
+                format!(
+                    "the files before its commit are not those of snapshot {}; files came or went between",
+                    previous.id
+                ),
             );
         }
         let delta = self.entries(&partition_types, &delta_manifests).await?;
