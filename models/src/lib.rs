@@ -7,3 +7,4 @@
 pub mod config;
 pub mod contract;
 pub mod defects;
+pub mod system;
