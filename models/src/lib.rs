@@ -7,4 +7,5 @@
 pub mod config;
 pub mod contract;
 pub mod defects;
+pub mod store;
 pub mod system;
