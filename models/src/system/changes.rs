@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{
-    BucketId, BucketOffsets, Change, Failure, FailureCode, LogRecord, Output, Row, RowKind, StoreTable, TablePath,
-    TableSchema, TieredOffsets, Value, partition_name,
+    BucketId, BucketOffsets, Change, Failure, FailureCode, Output, Row, RowKind, StoreTable, TablePath, TableSchema,
+    TieredOffsets, Value, partition_name,
 };
 use crate::paimon::PaimonTable;
 use crate::tiering::{decode_offsets, encode_offsets};
@@ -85,7 +85,7 @@ impl Client {
     ) -> Result<Output, Failure> {
         let store_table = self.store_table(path).await?;
         let source = UnionSource::new(self, table, &store_table);
-        let mut reader = ChangeReader { client: self, table, store_table: &store_table, source, changes: Vec::new(), max };
+        let mut reader = ChangeReader { source, changes: Vec::new(), max };
         if from != EARLIEST {
             let position = Position::decode(from, &store_table)?;
             let buckets = reader.source.bucket_offsets().await?;
@@ -106,9 +106,6 @@ impl Client {
 
 /// One statement's walk along the changelog.
 struct ChangeReader<'a> {
-    client: &'a Client,
-    table: &'a PaimonTable,
-    store_table: &'a StoreTable,
     source: UnionSource<'a>,
     changes: Vec<Change>,
     max: u64,
@@ -121,9 +118,8 @@ impl ChangeReader<'_> {
             return Ok(Some(Position { lake: None, log: TieredOffsets::new() }));
         }
         let lake = self.source.lake_part().await?;
-        let is_trimmed = |offsets: &BucketOffsets| {
-            lake.start_offset_inclusive(&offsets.bucket) < offsets.log_start_offset_inclusive
-        };
+        let is_trimmed =
+            |offsets: &BucketOffsets| lake.start_offset_inclusive(&offsets.bucket) < offsets.log_start_offset_inclusive;
         if buckets.iter().any(is_trimmed) {
             return Ok(None);
         }
@@ -148,21 +144,22 @@ impl ChangeReader<'_> {
                 self.read_bucket(&mut position, offsets).await?;
             }
         }
-        let position = position.encode(self.store_table)?;
+        let position = position.encode(self.source.store_table)?;
         Ok(Output::Changes { changes: std::mem::take(&mut self.changes), position })
     }
 
     /// The lake's rows from this position on, as inserts; where the part goes on, or `None` at its end.
     async fn read_lake(&mut self, lake: LakePosition) -> Result<Option<LakePosition>, Failure> {
-        let table = self.table;
-        let snapshot = self.client.patience.read(async || table.snapshot(lake.snapshot_id).await).await;
+        let UnionSource { client, table, .. } = self.source;
+        let snapshot = client.patience.read(async || table.snapshot(lake.snapshot_id).await).await;
         let snapshot = snapshot.map_err(|failure| match failure.code {
             FailureCode::NotFound => start_again(&format!("lake snapshot {} is gone", lake.snapshot_id)),
             _ => failure,
         })?;
         let buckets = self.source.scan(Some(&snapshot), &BoundFilter::everything()).await?;
         let already_read = usize::try_from(lake.rows_read).unwrap_or(usize::MAX);
-        let rows = buckets.into_iter().flat_map(|(bucket, rows)| rows.into_iter().map(move |row| (bucket.clone(), row)));
+        let rows =
+            buckets.into_iter().flat_map(|(bucket, rows)| rows.into_iter().map(move |row| (bucket.clone(), row)));
         let mut rows = rows.skip(already_read);
         let mut rows_read = lake.rows_read;
         while self.room() > 0 {
@@ -176,31 +173,29 @@ impl ChangeReader<'_> {
     /// One bucket's log from this position on, as far as it is durable and there is room.
     async fn read_bucket(&mut self, position: &mut Position, offsets: BucketOffsets) -> Result<(), Failure> {
         let bucket = offsets.bucket;
-        let start = position.log.get(&bucket).copied().unwrap_or(0);
-        let end = offsets.log_end_offset_exclusive;
-        if start < offsets.log_start_offset_inclusive {
-            return Err(log_is_gone(start));
+        let mut next = position.log.get(&bucket).copied().unwrap_or(0);
+        if next < offsets.log_start_offset_inclusive {
+            return Err(log_is_gone(next));
         }
-        let records = self.source.fetch(&bucket, start, end).await.map_err(|failure| match failure.code {
-            FailureCode::Invalid => log_is_gone(start),
-            _ => failure,
-        })?;
-        let mut next = end.max(start);
-        let room = self.room();
-        for (index, LogRecord { offset, kind, row }) in records.into_iter().enumerate() {
-            if index == room {
-                // The answer may end between −U and +U; the next one begins with the record that found no room.
-                next = offset;
-                break;
+        while next < offsets.log_end_offset_exclusive && self.room() > 0 {
+            // Each record takes at least one offset, so this range has no more records than there is room for. It may
+            // end between −U and +U.
+            let stop = offsets.log_end_offset_exclusive.min(next.saturating_add(self.room() as u64));
+            let records = self.source.fetch(&bucket, next, stop).await.map_err(|failure| match failure.code {
+                FailureCode::Invalid => log_is_gone(next),
+                _ => failure,
+            })?;
+            for record in records {
+                self.push(&bucket, record.kind, record.row, Some(record.offset));
             }
-            self.push(&bucket, kind, row, Some(offset));
+            next = stop;
         }
         position.log.insert(bucket, next);
         Ok(())
     }
 
     fn push(&mut self, bucket: &BucketId, kind: RowKind, row: Row, offset: Option<u64>) {
-        let schema = self.table.schema();
+        let schema = self.source.table.schema();
         self.changes.push(Change {
             kind,
             row: by_name(schema, &row),

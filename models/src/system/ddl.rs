@@ -3,9 +3,7 @@
 //! The lake's guards (C1, C2, C9) are the catalog's, so that every user of the catalog meets them; this module must
 //! never decide itself what the contract refuses, and never works around a refusal.
 
-use crate::contract::{
-    Description, Failure, FailureCode, Output, ReplaceVia, Statement, TablePath, TableSchema,
-};
+use crate::contract::{Description, Failure, FailureCode, Output, ReplaceVia, Statement, TablePath, TableSchema};
 use crate::defects::Defect;
 use crate::paimon::PaimonTable;
 

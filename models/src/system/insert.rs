@@ -113,12 +113,7 @@ impl Client {
 
     /// One batch, until it is durable or patience ends. Every attempt carries the same sequence, so that the store
     /// applies it once (L3). A definite refusal says nothing about an earlier attempt that got no answer.
-    async fn append_batch(
-        &self,
-        table_id: TableId,
-        bucket: BucketId,
-        mutations: Vec<Mutation>,
-    ) -> Result<(), Failure> {
+    async fn append_batch(&self, table_id: TableId, bucket: BucketId, mutations: Vec<Mutation>) -> Result<(), Failure> {
         let batch_sequence = self.store_writer.take_sequence(table_id, &bucket);
         let request = AppendRequest { table_id, bucket, mutations, writer_id: self.store_writer.id, batch_sequence };
         let mut may_be_durable = false;

@@ -126,9 +126,7 @@ pub fn decide(statement: &Statement) -> Decision {
         | Statement::TruncateTable { .. } => Certain(LakeCatalog),
 
         // Rules 36, 37, 40: regular writes go to the store, or, without the mode, to Paimon as ever.
-        Statement::Insert { .. } | Statement::Delete { .. } => {
-            ByMode { in_the_mode: StoreWrite, otherwise: LakeWrite }
-        }
+        Statement::Insert { .. } | Statement::Delete { .. } => ByMode { in_the_mode: StoreWrite, otherwise: LakeWrite },
         // Rule 39: an overwrite replaces data in Paimon and not in the store. A native writer knows no store at all.
         Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. } => Certain(LakeWrite),
 
@@ -203,11 +201,7 @@ mod tests {
             ),
             (json!({"select": {"table": "db.t$rt"}}), UnionRead, Refused(NotInTheMode)),
             (json!({"lookup": {"table": "db.t$rt", "key": {"id": 1}}}), UnionRead, Refused(NotInTheMode)),
-            (
-                json!({"changes": {"table": "db.t$rt", "from": "earliest", "max": 9}}),
-                UnionRead,
-                Refused(NotInTheMode),
-            ),
+            (json!({"changes": {"table": "db.t$rt", "from": "earliest", "max": 9}}), UnionRead, Refused(NotInTheMode)),
             (json!({"select": {"table": "db.t$rt", "at_snapshot": 3}}), Refused(TimeTravel), Refused(TimeTravel)),
             (json!({"insert": {"table": "db.t$rt", "rows": rows}}), Refused(ReadOnly), Refused(ReadOnly)),
             (json!({"delete": {"table": "db.t$rt", "keys": rows}}), Refused(ReadOnly), Refused(ReadOnly)),

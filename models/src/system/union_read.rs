@@ -101,10 +101,10 @@ pub(super) struct UnionRows {
 
 /// Both sides of one table, for one statement.
 pub(super) struct UnionSource<'a> {
-    client: &'a Client,
-    table: &'a PaimonTable,
-    store_table: &'a StoreTable,
-    pub(super) mapping: ColumnMapping,
+    pub(super) client: &'a Client,
+    pub(super) table: &'a PaimonTable,
+    pub(super) store_table: &'a StoreTable,
+    mapping: ColumnMapping,
 }
 
 impl<'a> UnionSource<'a> {
@@ -140,9 +140,8 @@ impl<'a> UnionSource<'a> {
         // Start offsets do not depend on the filter: a bucket whose lake files are all pruned is as tiered as before.
         let needed = buckets.into_iter().filter(|offsets| only_bucket.is_none_or(|bucket| *bucket == offsets.bucket));
         let needed: Vec<BucketOffsets> = needed.collect();
-        let is_trimmed = |offsets: &BucketOffsets| {
-            lake.start_offset_inclusive(&offsets.bucket) < offsets.log_start_offset_inclusive
-        };
+        let is_trimmed =
+            |offsets: &BucketOffsets| lake.start_offset_inclusive(&offsets.bucket) < offsets.log_start_offset_inclusive;
         if needed.iter().any(is_trimmed) {
             return Ok(None);
         }
@@ -226,9 +225,8 @@ impl<'a> UnionSource<'a> {
                 ));
             }
             next = fetched.next_offset_inclusive;
-            let mapped = fetched.records.into_iter().map(|record| {
-                LogRecord { row: self.mapping.map(record.row), ..record }
-            });
+            let mapped =
+                fetched.records.into_iter().map(|record| LogRecord { row: self.mapping.map(record.row), ..record });
             records.extend(mapped);
         }
         Ok(records)
