@@ -3,6 +3,7 @@
 //!
 //! This module must never call the store: what it commits is the lake's alone.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,6 +12,9 @@ use crate::paimon::{CommitMode, CommitRequest, OverwriteScope, PaimonTable, Prec
 
 use super::client::Client;
 use super::insert::rows_of_keys;
+
+/// The rows of a commit, bucket by bucket.
+type Changes = BTreeMap<BucketId, Vec<(RowKind, Row)>>;
 
 /// A static partition specification: the values of some or all partition columns.
 type PartitionSpec = BTreeMap<String, Value>;
@@ -81,8 +85,7 @@ impl Client {
         self.commit_rows(operation_id, table, CommitMode::Append, kind, rows).await
     }
 
-    /// Writes the files, then commits them. Files alone are invisible, so a failure to write them is definite; what a
-    /// failed commit means only the commit knows. The files of an unknown outcome stay: they may be live (L10).
+    /// Writes the files and commits them, again if that certainly failed because a part was down.
     async fn commit_rows(
         &self,
         operation_id: &str,
@@ -92,34 +95,48 @@ impl Client {
         rows: Vec<Row>,
     ) -> Result<Output, Failure> {
         let acked = rows.len() as u64;
-        let mut changes: BTreeMap<BucketId, Vec<(RowKind, Row)>> = BTreeMap::new();
+        let mut changes: Changes = BTreeMap::new();
         for row in rows {
             changes.entry(table.bucket_of(&row)).or_default().push((kind, row));
         }
-        let base = self.patience.read(async || table.latest_snapshot().await).await?;
-        let write = async || table.write(operation_id, base.as_ref(), &changes).await;
-        let committable = self.patience.read(write).await?;
-
         let identifier = self.next_commit_identifier.get();
         self.next_commit_identifier.set(identifier + 1);
-        let commit = async || {
-            let request = CommitRequest {
-                subject: operation_id.to_owned(),
-                user: self.commit_user.clone(),
-                identifier,
-                mode: mode.clone(),
-                properties: BTreeMap::new(),
-                committable: committable.clone(),
-                precondition: Precondition::None,
-            };
-            table.commit(request).await
+        let attempts = Cell::new(0_u64);
+        let snapshot_id = self.patience.once(async || {
+            // Each attempt names its own files: a late clean-up of a failed one must not meet those of the next.
+            let attempt = attempts.replace(attempts.get() + 1);
+            self.try_commit(&format!("{operation_id}/attempt-{attempt}"), table, identifier, &mode, &changes).await
+        });
+        Ok(Output::Acked { acked, snapshot_id: Some(snapshot_id.await?) })
+    }
+
+    /// One attempt. Files alone are invisible, so a failure to write them is definite; what a failed commit means only
+    /// the commit knows. The files of an unknown outcome stay: they may be live (L10).
+    async fn try_commit(
+        &self,
+        subject: &str,
+        table: &PaimonTable,
+        identifier: u64,
+        mode: &CommitMode,
+        changes: &Changes,
+    ) -> Result<u64, Failure> {
+        let base = self.patience.read(async || table.latest_snapshot().await).await?;
+        let committable = table.write(subject, base.as_ref(), changes).await?;
+        let request = CommitRequest {
+            subject: subject.to_owned(),
+            user: self.commit_user.clone(),
+            identifier,
+            mode: mode.clone(),
+            properties: BTreeMap::new(),
+            committable: committable.clone(),
+            precondition: Precondition::None,
         };
-        match self.patience.once(commit).await {
-            Ok(outcome) => Ok(Output::Acked { acked, snapshot_id: Some(outcome.snapshot_id) }),
+        match table.commit(request).await {
+            Ok(outcome) => Ok(outcome.snapshot_id),
             Err(failure) => {
                 if failure.definite {
                     // Best effort: what it leaves behind are orphans, not rows (L18).
-                    let _ = self.patience.read(async || table.abort(&committable).await).await;
+                    let _ = table.abort(&committable).await;
                 }
                 Err(failure)
             }

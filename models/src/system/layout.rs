@@ -36,7 +36,8 @@ impl<'a> SharedLayout<'a> {
         if lake.bucket_count() != store.bucket_count() {
             return refuse("number of buckets");
         }
-        if names(lake, lake.bucket_key_positions()) != names(store, store.bucket_key_positions()) {
+        let has_buckets = lake.bucket_count().is_some();
+        if has_buckets && names(lake, lake.bucket_key_positions()) != names(store, store.bucket_key_positions()) {
             return refuse("bucket key");
         }
         Ok(Self { table, mapping: ColumnMapping::between(store, lake) })

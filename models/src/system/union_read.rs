@@ -171,17 +171,15 @@ impl<'a> UnionSource<'a> {
         let Some(tiering) = patience.read(newest_tiering).await? else {
             return Ok(LakePart { snapshot: Some(newest), offsets: TieredOffsets::new() });
         };
-        let Some((table_id, offsets)) = offsets_of(&tiering, table.schema())? else {
-            return Err(Failure::definite(
-                FailureCode::Internal,
-                format!("expected tiered offsets in tiering snapshot {}, found none", tiering.id),
-            ));
-        };
-        if table_id != self.store_table.table_id {
+        match offsets_of(&tiering, table.schema()).map_err(|failure| Failure { definite: true, ..failure })? {
+            Some((table_id, offsets)) if table_id == self.store_table.table_id => {
+                Ok(LakePart { snapshot: Some(newest), offsets })
+            }
             // L12: the store's table was created again, and what the lake holds came from its predecessor's log.
-            return Ok(LakePart::NOTHING);
+            Some(_) => Ok(LakePart::NOTHING),
+            // A tiering snapshot without offsets fences off an earlier table: nothing of this one's log is tiered yet.
+            None => Ok(LakePart { snapshot: Some(newest), offsets: TieredOffsets::new() }),
         }
-        Ok(LakePart { snapshot: Some(newest), offsets })
     }
 
     /// The log's extent, bucket by bucket, as it is now.
