@@ -18,7 +18,7 @@ use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
 use models::paimon::{CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition};
 use models::store::InMemoryStore;
-use models::system::{Client, ClientParts};
+use models::system::{Client, ClientParts, ReferenceSystem};
 use models::tiering::{encode_offsets, offsets_of};
 use serde_json::json;
 
@@ -190,11 +190,12 @@ impl Coordinator for HandTiering {
 /// One client and its surroundings.
 pub struct World {
     /// The client under test.
-    pub client: Client,
+    pub client: Rc<Client>,
     /// The store as the client reaches it.
     pub store: Rc<FaultyStore>,
     /// The lake, for tests that look at it themselves.
     pub lake: LakeAccess,
+    coordinator: Rc<dyn Coordinator>,
     operations: Cell<u64>,
     rounds: Cell<u64>,
 }
@@ -222,15 +223,16 @@ impl World {
             append_faults: RefCell::default(),
             appends: RefCell::default(),
         });
-        let client = Client::new(ClientParts {
-            session: "w1".to_owned(),
-            incarnation: 0,
-            store: store.clone(),
-            coordinator: Rc::new(HandTiering { catalog: FilesystemCatalog::new(lake.clone()), store: inner }),
-            lake: lake.clone(),
-            config: ClientConfig { retries: RETRIES, retry_wait_ms: 10 },
-        });
-        Self { client, store, lake, operations: Cell::new(0), rounds: Cell::new(0) }
+        let coordinator: Rc<dyn Coordinator> =
+            Rc::new(HandTiering { catalog: FilesystemCatalog::new(lake.clone()), store: inner });
+        let client = client_of(&store, &coordinator, &lake, "w1", 0);
+        Self { client, store, lake, coordinator, operations: Cell::new(0), rounds: Cell::new(0) }
+    }
+
+    /// A system whose sessions share this world.
+    pub fn system(&self) -> ReferenceSystem {
+        let (store, coordinator, lake) = (self.store.clone(), self.coordinator.clone(), self.lake.clone());
+        ReferenceSystem::new(move |session, incarnation| client_of(&store, &coordinator, &lake, session, incarnation))
     }
 
     /// Executes a statement as the adapter protocol writes it.
@@ -353,6 +355,23 @@ impl World {
         let offsets = store.bucket_offsets(table.table_id).await.unwrap();
         offsets.iter().map(|bucket| bucket.log_end_offset_exclusive - bucket.log_start_offset_inclusive).sum()
     }
+}
+
+fn client_of(
+    store: &Rc<FaultyStore>,
+    coordinator: &Rc<dyn Coordinator>,
+    lake: &LakeAccess,
+    session: &str,
+    incarnation: u64,
+) -> Rc<Client> {
+    Rc::new(Client::new(ClientParts {
+        session: session.to_owned(),
+        incarnation,
+        store: store.clone(),
+        coordinator: coordinator.clone(),
+        lake: lake.clone(),
+        config: ClientConfig { retries: RETRIES, retry_wait_ms: 10 },
+    }))
 }
 
 /// Rows as the adapter protocol writes them.

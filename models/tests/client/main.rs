@@ -5,5 +5,6 @@ mod changes;
 mod fixture;
 mod planted;
 mod routing;
+mod sessions;
 mod union;
 mod writes;
