@@ -7,5 +7,6 @@
 pub mod config;
 pub mod contract;
 pub mod defects;
+pub mod paimon;
 pub mod store;
 pub mod system;
