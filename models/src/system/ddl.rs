@@ -3,11 +3,11 @@
 //! The lake's guards (C1, C2, C9) are the catalog's, so that every user of the catalog meets them; this module must
 //! never decide itself what the contract refuses, and never works around a refusal.
 
-use crate::contract::{Description, Failure, FailureCode, Output, ReplaceVia, Statement, TablePath, TableSchema};
-use crate::defects::Defect;
+use crate::contract::{Description, Failure, FailureCode, Output, Statement, TablePath, TableSchema};
 use crate::paimon::PaimonTable;
 
 use super::client::{Client, of_the_store};
+use super::patience::attempt_subject;
 
 impl Client {
     /// A statement of the Paimon catalog. No store is needed for any of them (C6, F6).
@@ -20,41 +20,33 @@ impl Client {
         let done = match statement {
             Statement::Describe { table, .. } => return self.describe_on_lake(&table).await,
             Statement::CreateTable { table, schema, if_not_exists, .. } => {
-                self.patience.once(async || catalog.create_table(&table, &schema, if_not_exists).await).await
+                self.patience.once(async |_| catalog.create_table(&table, &schema, if_not_exists).await).await
             }
-            Statement::ReplaceTable { table, schema, via } => self.replace_on_lake(&table, &schema, via).await,
+            Statement::ReplaceTable { table, schema, via } => {
+                // However the statement came, a refusal is its answer: it never becomes drop and create (rule 14, C2).
+                let replace = async |attempt| {
+                    catalog.replace_table(&table, &schema, via, &attempt_subject(operation_id, attempt)).await
+                };
+                self.patience.once(replace).await
+            }
             Statement::AlterOptions { table, set, reset, .. } => {
-                self.patience.once(async || catalog.alter_options(&table, &set, &reset).await).await
+                self.patience.once(async |_| catalog.alter_options(&table, &set, &reset).await).await
             }
             Statement::AlterColumns { table, changes, .. } => {
-                self.patience.once(async || catalog.alter_columns(&table, &changes).await).await
+                self.patience.once(async |_| catalog.alter_columns(&table, &changes).await).await
             }
             Statement::RenameTable { table, to, if_exists } => {
-                self.patience.once(async || catalog.rename_table(&table, &to, if_exists).await).await
+                self.patience.once(async |_| catalog.rename_table(&table, &to, if_exists).await).await
             }
             Statement::DropTable { table, if_exists, .. } => {
-                self.patience.once(async || catalog.drop_table(&table, if_exists).await).await
+                self.patience.once(async |_| catalog.drop_table(&table, if_exists).await).await
             }
             Statement::TruncateTable { table } => {
-                self.patience.once(async || catalog.truncate_table(&table, operation_id).await).await
+                self.patience.once(async |attempt| catalog.truncate_table(&table, &attempt_subject(operation_id, attempt)).await).await
             }
             other => Err(not_ddl(&other)),
         };
-        done.map(|_| Output::Done)
-    }
-
-    /// CREATE OR REPLACE and RTAS are a replace too: a refused one is not an unsupported one, and never becomes drop
-    /// and create (rule 14, C2).
-    async fn replace_on_lake(&self, table: &TablePath, schema: &TableSchema, via: ReplaceVia) -> Result<(), Failure> {
-        let catalog = &self.catalog;
-        let replaced = self.patience.once(async || catalog.replace_table(table, schema).await).await;
-        let is_refused = replaced.as_ref().is_err_and(|failure| failure.code == FailureCode::Rejected);
-        if self.lake.defects.has(Defect::ReplaceFallsBackToDropCreate) && is_refused && via != ReplaceVia::Catalog {
-            self.patience.once(async || catalog.drop_table(table, true).await).await?;
-            self.patience.once(async || catalog.create_table(table, schema, false).await).await?;
-            return Ok(());
-        }
-        replaced.map(|_| ())
+        done.map(|()| Output::Done)
     }
 
     async fn describe_on_lake(&self, path: &TablePath) -> Result<Output, Failure> {
@@ -74,15 +66,15 @@ impl Client {
                 return Ok(Output::Described(Box::new(Description { schema, table_id })));
             }
             Statement::CreateTable { table, schema, if_not_exists, .. } => {
-                let create = async || coordinator.create_table(&table, &schema).await;
+                let create = async |_| coordinator.create_table(&table, &schema).await;
                 // C21: only "exists" is excused, never a guard.
                 excuse(if_not_exists, FailureCode::AlreadyExists, self.patience.once(create).await.map(|_| ()))
             }
             Statement::AlterOptions { table, set, reset, .. } => {
-                self.patience.once(async || coordinator.alter_options(&table, &set, &reset).await).await
+                self.patience.once(async |_| coordinator.alter_options(&table, &set, &reset).await).await
             }
             Statement::DropTable { table, if_exists, .. } => {
-                let drop = async || coordinator.drop_table(&table).await;
+                let drop = async |_| coordinator.drop_table(&table).await;
                 excuse(if_exists, FailureCode::NotFound, self.patience.once(drop).await)
             }
             other => Err(not_ddl(&other)),

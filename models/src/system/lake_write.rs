@@ -3,7 +3,6 @@
 //!
 //! This module must never call the store: what it commits is the lake's alone.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use crate::paimon::{CommitMode, CommitRequest, OverwriteScope, PaimonTable, Prec
 
 use super::client::Client;
 use super::insert::rows_of_keys;
+use super::patience::attempt_subject;
 
 /// The rows of a commit, bucket by bucket.
 type Changes = BTreeMap<BucketId, Vec<(RowKind, Row)>>;
@@ -101,13 +101,11 @@ impl Client {
         }
         let identifier = self.next_commit_identifier.get();
         self.next_commit_identifier.set(identifier + 1);
-        let attempts = Cell::new(0_u64);
-        let snapshot_id = self.patience.once(async || {
-            // Each attempt names its own files: a late clean-up of a failed one must not meet those of the next.
-            let attempt = attempts.replace(attempts.get() + 1);
-            self.try_commit(&format!("{operation_id}/attempt-{attempt}"), table, identifier, &mode, &changes).await
-        });
-        Ok(Output::Acked { acked, snapshot_id: Some(snapshot_id.await?) })
+        let attempt = async |attempt| {
+            self.try_commit(&attempt_subject(operation_id, attempt), table, identifier, &mode, &changes).await
+        };
+        let snapshot_id = self.patience.once(attempt).await?;
+        Ok(Output::Acked { acked, snapshot_id: Some(snapshot_id) })
     }
 
     /// One attempt. Files alone are invisible, so a failure to write them is definite; what a failed commit means only

@@ -38,17 +38,24 @@ impl Patience {
     }
 
     /// Calls something that has an effect and cannot recognise a repetition: it is called again only after it was
-    /// certainly refused.
-    pub(super) async fn once<T>(&self, call: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
+    /// certainly refused. The call is told how many attempts were before it, so that each can name what it writes by
+    /// itself: a late clean-up of a failed attempt must not meet the files of the next.
+    pub(super) async fn once<T>(&self, call: impl AsyncFn(u32) -> Result<T, Failure>) -> Result<T, Failure> {
         let mut budget = self.budget();
+        let mut attempt = 0;
         loop {
-            match call().await {
+            match call(attempt).await {
                 Ok(answer) => return Ok(answer),
-                Err(failure) if failure.definite && budget.allows(&failure).await => {}
+                Err(failure) if failure.definite && budget.allows(&failure).await => attempt += 1,
                 Err(failure) => return Err(failure),
             }
         }
     }
+}
+
+/// The name under which luck is drawn for one attempt of an operation.
+pub(super) fn attempt_subject(operation_id: &str, attempt: u32) -> String {
+    format!("{operation_id}/attempt-{attempt}")
 }
 
 /// What is left of one call's retries.
