@@ -66,7 +66,7 @@ pub fn encode(schema: &str, count: usize, values: DatumWriter, sync_marker: Sync
     });
     file.fixed(&sync_marker);
     if count > 0 {
-        let packed = zstd::bulk::compress(&values.into_bytes(), ZSTANDARD_LEVEL)
+        let packed = pack(&values.into_bytes())
             .map_err(|error| FormatError::new(format!("expected zstandard to pack a block: {error}")))?;
         file.integer(count as i64);
         file.bytes(&packed);
@@ -150,6 +150,13 @@ fn decode_header(file: &mut DatumReader<'_>) -> FormatResult<(Rc<AvroType>, Code
         }
     }
     Ok((schema.ok_or_else(|| FormatError::new(format!("expected the key {SCHEMA}, found none")))?, codec))
+}
+
+/// With a checksum, so that a changed byte is an error and never another value.
+fn pack(plain: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut compressor = zstd::bulk::Compressor::new(ZSTANDARD_LEVEL)?;
+    compressor.include_checksum(true)?;
+    compressor.compress(plain)
 }
 
 fn unpack(packed: &[u8]) -> FormatResult<Vec<u8>> {
@@ -250,12 +257,16 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_byte_is_values_or_an_error() {
+    fn any_changed_byte_is_an_error_or_changes_nothing() {
         let whole = container(&[1, 2, 3]).to_vec();
         for position in 0..whole.len() {
-            let mut broken = whole.clone();
-            broken[position] ^= 0xff;
-            let _ = numbers_of(&broken);
+            for change in [0x01, 0x80, 0xff] {
+                let mut broken = whole.clone();
+                broken[position] ^= change;
+                if let Ok(numbers) = numbers_of(&broken) {
+                    assert_eq!(numbers, [1, 2, 3], "byte {position} changed by {change:#x}");
+                }
+            }
         }
     }
 }

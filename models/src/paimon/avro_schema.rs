@@ -5,6 +5,7 @@
 
 use serde_json::Value as Json;
 
+use super::stored_cell::TimeUnit;
 use super::{FormatError, FormatResult};
 
 /// A type of Avro values.
@@ -14,8 +15,8 @@ pub enum AvroType {
     Null,
     /// One byte, 0 or 1.
     Boolean,
-    /// `int` and `long`: the same bytes.
-    Integer(AvroUnit),
+    /// `int` and `long`: the same bytes. The unit is that of times and timestamps, by the logical type.
+    Integer(TimeUnit),
     /// 4 bytes.
     Float,
     /// 8 bytes.
@@ -36,17 +37,6 @@ pub enum AvroType {
     Union(Vec<AvroType>),
     /// The fields' values, one after the other.
     Record(Vec<AvroField>),
-}
-
-/// What an integer counts, as its logical type says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AvroUnit {
-    /// Milliseconds, for times and timestamps; plain numbers have no unit.
-    MillisecondsOrNone,
-    /// Microseconds.
-    Microseconds,
-    /// Nanoseconds.
-    Nanoseconds,
 }
 
 /// One field of a record.
@@ -101,9 +91,9 @@ impl AvroType {
             "null" => Self::Null,
             "boolean" => Self::Boolean,
             "int" | "long" => Self::Integer(match logical {
-                Some(logical) if logical.ends_with("-micros") => AvroUnit::Microseconds,
-                Some(logical) if logical.ends_with("-nanos") => AvroUnit::Nanoseconds,
-                _ => AvroUnit::MillisecondsOrNone,
+                Some(logical) if logical.ends_with("-micros") => TimeUnit::Microseconds,
+                Some(logical) if logical.ends_with("-nanos") => TimeUnit::Nanoseconds,
+                _ => TimeUnit::Milliseconds,
             }),
             "float" => Self::Float,
             "double" => Self::Double,
@@ -153,8 +143,8 @@ mod tests {
             {"name": "b", "type": ["null", {"type": "long", "logicalType": "timestamp-micros"}], "default": null}]}]"#;
         let schema = AvroType::parse(schema).unwrap();
         let fields = schema.record_fields().unwrap();
-        assert_eq!(fields[0].avro_type, AvroType::Integer(AvroUnit::MillisecondsOrNone));
-        let micros = AvroType::Integer(AvroUnit::Microseconds);
+        assert_eq!(fields[0].avro_type, AvroType::Integer(TimeUnit::Milliseconds));
+        let micros = AvroType::Integer(TimeUnit::Microseconds);
         assert_eq!(
             fields[1],
             AvroField { name: "b".to_owned(), avro_type: AvroType::Union(vec![AvroType::Null, micros]) }

@@ -107,7 +107,7 @@ fn fixed_part(data_type: DataType, cell: &Value, append: &mut dyn FnMut(&[u8]) -
             Value::Timestamp { millis, nanos_of_milli },
         ) => {
             if precision <= COMPACT_TIMESTAMP_PRECISION {
-                millis.cast_unsigned()
+                (*nanos_of_milli == 0).then_some(millis.cast_unsigned())?
             } else {
                 append(&millis.to_le_bytes()) << 32 | u64::from(*nanos_of_milli)
             }

@@ -5,6 +5,7 @@
 
 pub mod avro_container;
 mod avro_datum;
+mod avro_file;
 mod avro_record;
 mod avro_schema;
 pub mod binary_row;
@@ -13,10 +14,12 @@ mod content_cache;
 pub mod data_file;
 mod format_error;
 pub mod manifest;
-pub mod manifest_file;
+mod manifest_meta;
 pub mod object_stores;
+mod parquet_file;
 pub mod schema_file;
 pub mod snapshot_file;
+mod stored_cell;
 
 pub use format_error::{FormatError, FormatResult};
 pub use manifest::{DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta};
