@@ -26,5 +26,30 @@ pub use manifest::{DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta};
 pub use schema_file::{DataField, SchemaFile};
 pub use snapshot_file::{CommitKind, Snapshot};
 
+// The table on top of the formats.
+pub mod catalog;
+pub mod commit;
+mod directory;
+mod exclusive_create;
+pub mod integrity;
+mod lake_access;
+mod live_files;
+pub mod overwrite;
+mod row_filter;
+mod scan;
+pub mod schema_rules;
+mod seal;
+pub mod table;
+pub mod write;
+
+pub use catalog::FilesystemCatalog;
+pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
+pub use directory::TableDirectory;
+pub use integrity::{Finding, Verification, verify};
+pub use lake_access::LakeAccess;
+pub use overwrite::OverwriteScope;
+pub use table::PaimonTable;
+pub use write::Committable;
+
 #[cfg(test)]
 mod arbitrary_rows;

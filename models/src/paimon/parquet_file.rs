@@ -257,6 +257,7 @@ fn decode_checked(columns: &[FileColumn], bytes: &Bytes) -> FormatResult<(Vec<Ve
         let rows = row_group.metadata().num_rows();
         count += usize::try_from(rows).map_err(|_| FormatError::new(format!("expected a row count, found {rows}")))?;
         for ((column, position), cells) in columns.iter().zip(&positions).zip(&mut cells) {
+            check_place(&*row_group, *position)?;
             read_column(&*row_group, *position, column, &schema.column(*position), cells)?;
             if cells.len() != count {
                 let found = cells.len();
@@ -268,6 +269,17 @@ fn decode_checked(columns: &[FileColumn], bytes: &Bytes) -> FormatResult<(Vec<Ve
         }
     }
     Ok((cells, count))
+}
+
+/// The library asserts that a column chunk's place is possible; a broken footer may say otherwise.
+fn check_place(row_group: &dyn RowGroupReader, position: usize) -> FormatResult<()> {
+    let chunk = row_group.metadata().column(position);
+    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+    if start >= 0 && chunk.compressed_size() >= 0 {
+        return Ok(());
+    }
+    let length = chunk.compressed_size();
+    Err(FormatError::new(format!("expected a column chunk's place, found {length} bytes from {start} on")))
 }
 
 fn read_column(

@@ -158,3 +158,43 @@ impl SchemaFile {
             .map_err(|error| FormatError::new(format!("expected a schema file (JSON), found {error}")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> TableSchema {
+        serde_json::from_str(
+            r#"{"columns": [{"name": "id", "type": "BIGINT"}, {"name": "v", "type": "DECIMAL(10, 2)"}],
+                "primary_key": ["id"], "options": {"bucket": "2"}}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_new_table_numbers_its_fields_and_its_key_is_not_null() {
+        let file = SchemaFile::first(&table(), 17);
+        let text = String::from_utf8(file.encode().unwrap().to_vec()).unwrap();
+        assert!(text.contains(r#""type": "BIGINT NOT NULL""#), "{text}");
+        assert!(text.contains(r#""type": "DECIMAL(10, 2)""#), "{text}");
+        assert_eq!((file.id, file.highest_field_id, file.fields[1].id), (0, 1, 1));
+        assert_eq!(SchemaFile::decode(text.as_bytes()).unwrap(), file);
+    }
+
+    #[test]
+    fn the_table_comes_back() {
+        let mut expected = table();
+        expected.columns[0].nullable = false;
+        assert_eq!(SchemaFile::first(&table(), 17).table_schema(), expected);
+    }
+
+    #[test]
+    fn unknown_types_are_refused_and_unknown_fields_are_not() {
+        let file = String::from_utf8(SchemaFile::first(&table(), 17).encode().unwrap().to_vec()).unwrap();
+        let newer = file.replace("\"options\"", "\"fromTheFuture\": 1, \"options\"");
+        assert_eq!(SchemaFile::decode(newer.as_bytes()).unwrap(), SchemaFile::first(&table(), 17));
+        let odd = file.replace("BIGINT NOT NULL", "VARIANT NOT NULL");
+        assert!(SchemaFile::decode(odd.as_bytes()).unwrap_err().to_string().contains("VARIANT"));
+        assert!(SchemaFile::decode(b"{").is_err());
+    }
+}

@@ -109,3 +109,39 @@ impl Snapshot {
         Ok(snapshot)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As pypaimon 2.1.0 writes it, with two fields that no version knows.
+    const WRITTEN: &str = r#"{
+        "version": 3, "id": 2, "schemaId": 0,
+        "baseManifestList": "manifest-list-a-0", "deltaManifestList": "manifest-list-a-1",
+        "baseManifestListSize": 1349, "deltaManifestListSize": 1335,
+        "totalRecordCount": 6, "deltaRecordCount": 3,
+        "commitUser": "u", "commitIdentifier": 9223372036854775807, "commitKind": "APPEND",
+        "timeMillis": 1796017913941, "uuid": "4f31fea8", "writerVersion": "python-2.1.0",
+        "properties": {"b": "2", "a": "1"}, "fromTheFuture": {"x": [1]}, "watermark": null }"#;
+
+    #[test]
+    fn unknown_fields_are_ignored_and_known_ones_come_back() {
+        let snapshot = Snapshot::decode(WRITTEN.as_bytes()).unwrap();
+        assert_eq!((snapshot.id, snapshot.commit_identifier), (2, i64::MAX));
+        assert_eq!(snapshot.uuid.as_deref(), Some("4f31fea8"));
+        assert_eq!(snapshot.watermark, None);
+        let bytes = snapshot.encode().unwrap();
+        assert_eq!(Snapshot::decode(&bytes).unwrap(), snapshot);
+        let text = std::str::from_utf8(&bytes).unwrap();
+        assert!(text.contains("baseManifestListSize") && !text.contains("watermark"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_snapshot_is_refused() {
+        for text in ["", "{}", "[]", &WRITTEN[..200], &WRITTEN.replace("APPEND", "APPENDED")] {
+            assert!(Snapshot::decode(text.as_bytes()).unwrap_err().to_string().contains("a snapshot file"), "{text}");
+        }
+        let newer = WRITTEN.replace("\"version\": 3", "\"version\": 4");
+        assert!(Snapshot::decode(newer.as_bytes()).unwrap_err().to_string().contains("version 4"));
+    }
+}
