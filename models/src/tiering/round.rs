@@ -67,9 +67,15 @@ impl Round<'_> {
         }
         self.expect_assignment()?;
         let committable = table.write(&self.subject(), start.base.as_ref(), &read.changes).await?;
-        let snapshot = self.commit(&table, start, &read, committable).await?;
-        // Even a holder that lost its table registers what it has committed: it is in the lake for good.
-        register(self, snapshot).await?;
+        if let Err(failure) = self.publish(&table, start, &read, &committable).await {
+            // Planted bug abort-after-success: any failure passes for "nothing was committed".
+            if failure.definite || self.defects.has(Defect::AbortAfterSuccess) {
+                // Files that cannot be deleted now are orphans; no snapshot refers to them.
+                let _ = table.abort(&committable).await;
+            }
+            // Otherwise the commit took effect, or may have, or will: its files are left alone (L10).
+            return Err(failure);
+        }
         Ok(progress)
     }
 
@@ -93,44 +99,20 @@ impl Round<'_> {
         reader.read(ranges, began_ms).await
     }
 
-    /// Makes the data files visible, and with them how far the lake is now. If that certainly failed, deletes them.
-    async fn commit(
+    /// Makes the data files visible, and with them how far the lake is now; then tells the store. A definite failure
+    /// means that no snapshot has these files or ever will.
+    async fn publish(
         &self,
         table: &PaimonTable,
         start: StartingPoint,
         read: &ReadLog,
-        committable: Committable,
-    ) -> Result<LakeSnapshot, Failure> {
+        committable: &Committable,
+    ) -> Result<(), Failure> {
         // Cumulative: one snapshot says everything, so no older one is ever needed.
         let mut offsets = start.offsets;
         offsets.extend(read.advanced.iter().map(|(bucket, end)| (bucket.clone(), *end)));
-        let committed = match self.expect_still_there().await {
-            Ok(()) => self.try_commit(table, start.precondition, &offsets, read, &committable).await,
-            Err(failure) => Err(failure),
-        };
-        match committed {
-            Ok(snapshot_id) => Ok(LakeSnapshot { snapshot_id, offsets }),
-            Err(failure) => {
-                // Planted bug abort-after-success: any failure passes for "not committed".
-                if failure.definite || self.defects.has(Defect::AbortAfterSuccess) {
-                    // Files that cannot be deleted now are orphans; nothing refers to them.
-                    let _ = table.abort(&committable).await;
-                }
-                // Otherwise the commit may have taken effect, or will: its files are left alone (L10).
-                Err(failure)
-            }
-        }
-    }
-
-    async fn try_commit(
-        &self,
-        table: &PaimonTable,
-        precondition: Precondition,
-        offsets: &TieredOffsets,
-        read: &ReadLog,
-        committable: &Committable,
-    ) -> Result<u64, Failure> {
-        let property = self.offsets_property(table, offsets, read)?;
+        let property = self.offsets_property(table, &offsets, read)?;
+        self.expect_still_there().await?;
         let request = CommitRequest {
             subject: self.subject(),
             user: TIERING_COMMIT_USER.to_owned(),
@@ -138,9 +120,11 @@ impl Round<'_> {
             mode: CommitMode::Append,
             properties: BTreeMap::from([(OFFSETS_PROPERTY.to_owned(), property)]),
             committable: committable.clone(),
-            precondition: if self.is_fenced() { precondition } else { Precondition::None },
+            precondition: if self.is_fenced() { start.precondition } else { Precondition::None },
         };
-        Ok(table.commit(request).await?.snapshot_id)
+        let snapshot_id = table.commit(request).await?.snapshot_id;
+        // Even a holder that lost its table registers what it has committed: it is in the lake for good.
+        register(self, LakeSnapshot { snapshot_id, offsets }).await.map_err(Failure::made_indefinite)
     }
 
     fn offsets_property(

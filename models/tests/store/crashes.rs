@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use models::contract::{FailureCode, Host, RegisteredSnapshots, Store};
+use models::contract::{FailureCode, Host, RegisteredSnapshots, RowKind, Store};
 
 use crate::fixture::{
     SYNC_MS, ack, append_table, batch, bucket, cut_after, delete, ends, key, key_table, log, path, put, row, snapshot,
@@ -20,6 +20,11 @@ async fn a_crash_loses_exactly_what_was_not_acked() {
     assert_eq!(ends(&store, table).await, Some((0, 1)));
     assert_eq!(store.lookup(table, &bucket(), &key(1)).await, Ok(Some(row(1, 10))));
     assert_eq!(store.lookup(table, &bucket(), &key(2)).await, Ok(None));
+
+    assert_eq!(store.append(batch(table, 2, &[put(1, 11), put(2, 21)])).await, ack(4), "at the offsets that are free");
+    let kinds: Vec<RowKind> = log(&store, table).await.into_iter().map(|(_, kind, _)| kind).collect();
+    let expected = [RowKind::Insert, RowKind::UpdateBefore, RowKind::UpdateAfter, RowKind::Insert];
+    assert_eq!(kinds, expected, "new writes meet nothing of what was lost");
 }
 
 #[tokio::test(start_paused = true)]

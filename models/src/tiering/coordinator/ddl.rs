@@ -103,12 +103,12 @@ pub(super) async fn alter_options(
     Ok(())
 }
 
-/// What the statement says about the mode; a reset wins, because it is applied last.
+/// What the statement says about the mode. Where it both resets and sets, the set counts, as in the store.
 fn switched_mode(set: &BTreeMap<String, String>, reset: &[String]) -> Option<bool> {
-    if reset.iter().any(|key| key == LAKESTREAM_ENABLED) {
-        return Some(false);
+    match set.get(LAKESTREAM_ENABLED) {
+        Some(value) => Some(value.trim().eq_ignore_ascii_case("true")),
+        None => reset.iter().any(|key| key == LAKESTREAM_ENABLED).then_some(false),
     }
-    set.get(LAKESTREAM_ENABLED).map(|value| value.trim().eq_ignore_ascii_case("true"))
 }
 
 /// Marks or unmarks the lake table.
