@@ -10,3 +10,4 @@ pub mod defects;
 pub mod paimon;
 pub mod store;
 pub mod system;
+pub mod tiering;
