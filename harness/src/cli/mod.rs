@@ -1,0 +1,83 @@
+//! The command line: options in, an exit status out.
+//!
+//! Contract: 0 held, 1 violated, 2 inconclusive, 3 harness trouble, 64 wrong usage or unreadable input. Nothing here
+//! judges; a panic never reaches the user.
+
+mod certify;
+mod check;
+mod console;
+mod list;
+mod names;
+mod replay;
+mod run;
+mod status;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use console::{Console, ConsoleOptions, complain};
+use status::Status;
+
+/// Certifies Lakestream Stores for Apache Paimon's lake-stream mode
+#[derive(Debug, Parser)]
+#[command(name = "lakestream-certify", version, propagate_version = true)]
+#[command(after_help = "Exit status: 0 held, 1 violated, 2 inconclusive, 3 harness trouble or not deterministic, \
+                        64 wrong usage or unreadable input.")]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    console: ConsoleOptions,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run every scenario over many seeds and say which properties hold
+    Certify(certify::Options),
+    /// Run one scenario on one seed or a range
+    Run(run::Options),
+    /// Run a bundle, a plan file or scenario@seed again
+    Replay(replay::Options),
+    /// Judge a history (JSON lines); no system is needed
+    Check(check::Options),
+    /// Show what there is
+    List(list::Options),
+}
+
+/// The bugs to plant.
+#[derive(Clone, Debug, clap::Args)]
+struct SystemOptions {
+    /// Plant this bug in the reference system (repeatable)
+    #[arg(long = "defect", value_name = "ID", env = "LAKESTREAM_CERTIFY_DEFECT", value_delimiter = ',')]
+    defects: Vec<String>,
+}
+
+/// Runs the command that the process was called with.
+pub fn main() -> ExitCode {
+    let parsed = match CommandLine::try_parse() {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            // Help and version are answers; everything else is wrong usage. A closed pipe is not an error.
+            let _ = error.print();
+            let status = if error.use_stderr() { Status::Usage } else { Status::Held };
+            return status.into();
+        }
+    };
+    let console = Console::new(parsed.console);
+    let result = match parsed.command {
+        Command::Certify(options) => certify::certify(&options, &console),
+        Command::Run(options) => run::run(&options, console),
+        Command::Replay(options) => replay::replay(&options, &console),
+        Command::Check(options) => check::check(&options, &console),
+        Command::List(options) => list::list(&options, &console),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(error) => {
+            complain(&error);
+            error.status.into()
+        }
+    }
+}
