@@ -72,3 +72,41 @@ impl Selection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::tally::Trouble;
+    use crate::check::properties;
+
+    /// A tally in which every judged property held.
+    fn held() -> Tally {
+        let mut tally = Tally::new(3);
+        for property in properties::ALL.iter().filter(|property| property.judged) {
+            tally.properties.entry(property.id).or_default().judged = 1;
+        }
+        tally
+    }
+
+    fn selection(named: bool) -> Selection {
+        Selection { properties: properties::ALL.iter().collect(), named }
+    }
+
+    #[test]
+    fn properties_that_this_version_does_not_judge_are_required_only_by_name() {
+        assert!(properties::ALL.iter().any(|property| !property.judged), "else this test shows nothing");
+        assert_eq!(selection(false).conclude(&held()), Conclusion::Held);
+        assert_eq!(selection(true).conclude(&held()), Conclusion::Inconclusive);
+    }
+
+    #[test]
+    fn one_answer_gives_way_to_another() {
+        let mut tally = held();
+        tally.properties.entry("L3").or_default().judged = 0;
+        assert_eq!(selection(false).conclude(&tally), Conclusion::Inconclusive);
+        tally.troubles.push(Trouble { seed: "steady@1".to_owned(), message: "hung".to_owned() });
+        assert_eq!(selection(false).conclude(&tally), Conclusion::Trouble);
+        tally.properties.entry("F1").or_default().violations = 1;
+        assert_eq!(selection(false).conclude(&tally), Conclusion::Violated);
+    }
+}

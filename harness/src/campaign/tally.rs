@@ -306,3 +306,90 @@ impl Totals {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Findings, Judgement, properties};
+    use crate::engine::sim::RunStatistics;
+
+    fn outcome(seed: u64, judgements: &[(&'static str, Judgement)]) -> SeedOutcome {
+        SeedOutcome {
+            scenario: "steady".to_owned(),
+            seed,
+            trace_hash: u128::from(seed),
+            statistics: RunStatistics::default(),
+            findings: Findings { judgements: judgements.iter().cloned().collect(), ..Findings::default() },
+            capabilities: Vec::new(),
+            trouble: None,
+            evidence: None,
+        }
+    }
+
+    fn failed() -> Judgement {
+        let violation = Violation { argument: "Row w1 appears twice.".to_owned(), events: vec![1, 4] };
+        Judgement { judged: 2, violations: vec![violation], ..Judgement::default() }
+    }
+
+    fn passed() -> Judgement {
+        Judgement { judged: 3, ..Judgement::default() }
+    }
+
+    fn property(id: &str) -> &'static Property {
+        properties::ALL.iter().find(|property| property.id == id).unwrap()
+    }
+
+    fn tally(outcomes: Vec<SeedOutcome>) -> Tally {
+        let ids = properties::ALL.iter().map(|property| property.id).collect();
+        let mut tally = Tally::new(2);
+        for outcome in outcomes {
+            tally.add(outcome, &ids);
+        }
+        tally
+    }
+
+    #[test]
+    fn the_worst_is_the_verdict() {
+        let undecided = || Judgement { undecided: 1, ..Judgement::default() };
+        let noted = || Judgement { notes: vec!["a drop".to_owned()], ..Judgement::default() };
+        for (judgements, expected) in [
+            (vec![], Verdict::NotExercised),
+            (vec![noted()], Verdict::Noted),
+            (vec![noted(), undecided()], Verdict::Inconclusive),
+            (vec![noted(), undecided(), passed()], Verdict::Held),
+            (vec![passed(), failed(), passed(), undecided()], Verdict::Violated),
+        ] {
+            let outcomes = judgements.into_iter().enumerate();
+            let outcomes = outcomes.map(|(seed, judgement)| outcome(seed as u64, &[("L3", judgement)])).collect();
+            assert_eq!(tally(outcomes).verdict(property("L3")), expected);
+        }
+    }
+
+    #[test]
+    fn failures_beyond_the_limit_are_counted() {
+        let tally = tally((0..5).map(|seed| outcome(seed, &[("L3", failed()), ("F1", passed())])).collect());
+        let property = &tally.properties["L3"];
+        assert_eq!((property.failing_seeds, property.failures.len()), (5, 2));
+        assert_eq!(property.failures[0].seed, "steady@0");
+        assert_eq!((property.judged, property.seeds_exercised), (10, 5));
+        assert_eq!(tally.properties["F1"].failing_seeds, 0);
+    }
+
+    #[test]
+    fn a_troubled_seed_says_nothing_about_the_system() {
+        let mut troubled = outcome(0, &[("L3", failed())]);
+        troubled.trouble = Some("not deterministic".to_owned());
+        let tally = tally(vec![troubled]);
+        assert_eq!(tally.verdict(property("L3")), Verdict::NotExercised);
+        assert_eq!(tally.troubles[0].seed, "steady@0");
+        assert_eq!((tally.totals.seeds, tally.totals.judged_seeds), (1, 0));
+    }
+
+    #[test]
+    fn the_digest_depends_on_every_run() {
+        let digest = |seeds: &[u64]| tally(seeds.iter().map(|seed| outcome(*seed, &[])).collect()).digest();
+        assert_eq!(digest(&[1, 2, 3]), digest(&[1, 2, 3]));
+        assert_ne!(digest(&[1, 2, 3]), digest(&[1, 2, 4]));
+        assert_ne!(digest(&[1, 2]), digest(&[1, 2, 3]));
+    }
+}

@@ -17,8 +17,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::engine::sim::Trouble;
 use console::{Console, ConsoleOptions, complain};
-use status::Status;
+use status::{CommandError, Status};
 
 /// Certifies Lakestream Stores for Apache Paimon's lake-stream mode
 #[derive(Debug, Parser)]
@@ -56,13 +57,27 @@ struct SystemOptions {
 
 /// Runs the command that the process was called with.
 pub fn main() -> ExitCode {
+    // A panic in a run is a result with a message of its own, and one anywhere else ends here; the default report of a
+    // panic is for those who ask for it.
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
+    match std::panic::catch_unwind(dispatch) {
+        Ok(status) => status.into(),
+        Err(panic) => {
+            complain(&CommandError::trouble(format!("outside any run, {}", Trouble::panic(panic.as_ref()))));
+            Status::Trouble.into()
+        }
+    }
+}
+
+fn dispatch() -> Status {
     let parsed = match CommandLine::try_parse() {
         Ok(parsed) => parsed,
         Err(error) => {
             // Help and version are answers; everything else is wrong usage. A closed pipe is not an error.
             let _ = error.print();
-            let status = if error.use_stderr() { Status::Usage } else { Status::Held };
-            return status.into();
+            return if error.use_stderr() { Status::Usage } else { Status::Held };
         }
     };
     let console = Console::new(parsed.console);
@@ -74,10 +89,10 @@ pub fn main() -> ExitCode {
         Command::List(options) => list::list(&options, &console),
     };
     match result {
-        Ok(status) => status.into(),
+        Ok(status) => status,
         Err(error) => {
             complain(&error);
-            error.status.into()
+            error.status
         }
     }
 }

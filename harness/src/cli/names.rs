@@ -8,7 +8,7 @@ use super::values;
 use crate::campaign::conclusion::Selection;
 use crate::check::properties;
 
-/// A name that differs in at most so many letters is worth suggesting.
+/// A name is worth suggesting if it differs in at most so many letters, and in no more than a third of its own.
 const NEAR: usize = 3;
 
 /// The defects with these ids.
@@ -58,7 +58,7 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
     let known: Vec<&str> = known.collect();
     let near = known.iter().map(|candidate| (distance(name, candidate), *candidate)).min();
     match near {
-        Some((letters, candidate)) if letters <= NEAR && letters < candidate.len() => {
+        Some((letters, candidate)) if letters <= NEAR.min(candidate.len() / 3) => {
             CommandError::usage(format!("unknown {kind} {name:?}, did you mean {candidate:?}?"))
         }
         _ => CommandError::usage(format!("unknown {kind} {name:?}, expected one of {}", known.join(", "))),

@@ -87,7 +87,7 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
     if failed > 0 || troubled {
         console.people(&format!("{failed} of {ran} seeds failed\n{last_failure}\n"))?;
     } else {
-        console.people(&format!("{ran} seeds held\n"))?;
+        console.people(&format!("held in {ran} of {ran} seeds\n"))?;
     }
     Ok(match (failed, troubled) {
         (0, false) => Status::Held,

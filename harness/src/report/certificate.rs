@@ -95,6 +95,9 @@ struct FailureEntry {
     argument: String,
     events: Vec<u64>,
     replay: String,
+    /// The directory beside the certificate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -188,6 +191,7 @@ fn property_entry(summary: &Summary<'_>, property: &'static Property) -> Propert
                 argument: failing.violation.argument.clone(),
                 events: failing.violation.events.clone(),
                 replay: replay_line(&failing.seed, summary.defects),
+                bundle: summary.bundles.contains_key(&failing.seed).then(|| failing.seed.clone()),
             })
             .collect(),
         notes: tally.notes.clone(),

@@ -295,7 +295,15 @@ pub fn event_list(events: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use models::defects::{Defect, Defects};
+
     use super::*;
+    use crate::campaign::conclusion::Selection;
+    use crate::campaign::tally::Failing;
+    use crate::check::Violation;
+    use crate::check::properties;
 
     #[test]
     fn a_long_statement_is_cut_between_words() {
@@ -308,5 +316,38 @@ mod tests {
         let ids = ["C10"; 60];
         assert!(wrapped(&ids).lines().count() > 1);
         assert!(wrapped(&ids).lines().all(|line| line.len() <= WIDTH));
+    }
+
+    #[test]
+    fn the_report_fits_and_ends_with_the_line_to_paste() {
+        let mut tally = Tally::new(3);
+        let property = tally.properties.entry("L3").or_default();
+        property.judged = 12_345_678;
+        property.seeds_exercised = 1_200;
+        property.violations = 1;
+        property.failing_seeds = 1;
+        let violation = Violation { argument: "Row w1 appears twice in db.t.".to_owned(), events: vec![3, 17] };
+        property.failures.push(Failing { seed: "steady@7".to_owned(), violation });
+        let selection = Selection { properties: properties::ALL.iter().collect(), named: false };
+        let defects = Defects::from_iter([Defect::TwoHolders]);
+        let bundles = BTreeMap::from([("steady@7".to_owned(), "certificate/steady@7".into())]);
+        let summary = Summary {
+            tally: &tally,
+            selection: &selection,
+            defects: &defects,
+            jail: true,
+            double_percent: 100,
+            bundles: &bundles,
+        };
+        let text = report(&summary, 2.0, Path::new("certificate"), Paint::OFF);
+        assert_eq!(text.lines().last(), Some("lakestream-certify replay steady@7 --defect two-holders"), "{text}");
+        for part in ["Row w1 appears twice in db.t.", "events 3, 17", "bundle: certificate/steady@7", "12,345,678"] {
+            assert!(text.contains(part), "expected {part:?} in {text}");
+        }
+        for line in verdict_table(&summary, Paint::OFF).lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+        let painted = report(&summary, 2.0, Path::new("certificate"), Paint { on: true });
+        assert!(painted.contains("\x1b[31;1mL3\x1b[0m"), "{painted}");
     }
 }
