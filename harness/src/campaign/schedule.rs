@@ -76,7 +76,7 @@ impl Schedule {
     }
 
     /// How many pairs there will be; `None` if there is no end.
-    pub fn len(&self) -> Option<u64> {
+    pub fn size(&self) -> Option<u64> {
         match &self.range {
             SeedRange::Unlimited => None,
             _ if self.shard == Shard::WHOLE => Some(self.size_of_whole()),
@@ -173,7 +173,7 @@ mod tests {
         let mut parts = Vec::new();
         for index in 0..3 {
             let schedule = Schedule::new(&[3, 2, 2], SeedRange::Total(100), Shard { index, of: 3 });
-            let expected = schedule.len();
+            let expected = schedule.size();
             let part: Vec<_> = schedule.map(|pair| (pair.scenario, pair.seed)).collect();
             assert_eq!(Some(part.len() as u64), expected);
             for scenario in 0..3 {

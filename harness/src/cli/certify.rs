@@ -88,7 +88,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
 
     let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
     let schedule = Schedule::new(&weights, range, options.shard.unwrap_or(Shard::WHOLE));
-    let bar = console.progress(schedule.len());
+    let bar = console.progress(schedule.size());
     let begun = Instant::now();
     let ids = selection.ids();
     let mut tally = Tally::new(options.max_failures);

@@ -54,7 +54,7 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
         seed..seed.saturating_add(1)
     });
     let schedule = Schedule::new(&[1], SeedRange::Each(seeds), Shard::WHOLE);
-    let bar = console.progress(schedule.len());
+    let bar = console.progress(schedule.size());
     let mut ran = 0;
     let mut failed = 0;
     let mut last_failure = String::new();
