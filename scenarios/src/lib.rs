@@ -3,7 +3,4 @@
 //! This crate knows statements and faults. It never knows an engine, a history, a checker or a planted defect: a seed
 //! gives the same plan whatever it is run against (rule 9).
 
-pub mod fault_kinds;
 pub mod plan;
-pub mod scenario;
-pub use scenario::{find, library};
