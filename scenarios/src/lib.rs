@@ -3,4 +3,10 @@
 //! This crate knows statements and faults. It never knows an engine, a history, a checker or a planted defect: a seed
 //! gives the same plan whatever it is run against (rule 9).
 
+pub mod draw;
+pub mod library;
 pub mod plan;
+pub mod scenario;
+mod swarm;
+
+pub use library::{find, library};

@@ -4,6 +4,12 @@
 //! addressed by meaning ("the third registration of db.t"), never by event numbers (rule 2). It never knows what a run
 //! of it did.
 
+pub mod calls;
+mod json;
+mod statements;
+mod survivable;
+mod validate;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,8 +17,14 @@ use models::config::SystemConfig;
 use models::contract::{Side, Statement, TablePath, TableSchema};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use survivable::Budget;
+
 /// The version of the plan format that this build writes.
 pub const PLAN_VERSION: u32 = 1;
+
+/// The `from` of a `changes` that goes on where the session's last answer for this table ended; `earliest` before the
+/// first. A plan cannot spell positions: they are the system's.
+pub const NEXT_POSITION: &str = "next";
 
 /// One run, as data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,7 +61,7 @@ pub struct PlannedTable {
 }
 
 /// One statement or one fault.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Step {
     /// Stable and unique within the plan: every draw for this step is keyed by it (rule 1).
     pub id: String,
@@ -92,13 +104,13 @@ pub struct PlannedStatement {
     pub at_ms: u64,
     /// After so long the harness stops waiting and the operation is indefinite.
     pub deadline_ms: u64,
-    /// What is executed.
+    /// What is executed. `changes` may say `from`: [`NEXT_POSITION`].
     pub statement: Statement,
 }
 
 /// Something that goes wrong. Faults strike in the chaos phase only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fault {
     /// One call between two parts goes wrong.
     Call {
@@ -151,7 +163,7 @@ pub enum Fault {
 
 /// What happens to one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CallFault {
     /// The request arrives later than any healthy one, and so perhaps after requests that were sent after it.
     Delay {

@@ -1,0 +1,98 @@
+//! The hosts and the calls between them, by the names that a plan uses.
+//!
+//! The names of the methods are those of the contract's traits in kebab case. This module never knows what a call
+//! does.
+
+/// The host of the Lakestream Store.
+pub const STORE: &str = "store";
+/// The host of the coordinator.
+pub const COORDINATOR: &str = "coordinator";
+/// The storage under the lake: a part that is called and never calls.
+pub const LAKE: &str = "lake";
+/// All tiering workers together, as the caller of a call. One worker is the host `tiering-1`, `tiering-2` …
+pub const TIERING: &str = "tiering";
+
+/// The store's calls.
+pub const STORE_CALLS: &[&str] = &[
+    "create-table",
+    "drop-table",
+    "table",
+    "tables",
+    "alter-options",
+    "append",
+    "fetch-log",
+    "bucket-offsets",
+    "lookup",
+    "register-lake-snapshot",
+    "registered-snapshots",
+];
+
+/// The coordinator's calls.
+pub const COORDINATOR_CALLS: &[&str] =
+    &["create-table", "drop-table", "alter-options", "request-table", "heartbeat", "end-round"];
+
+/// The calls that are about no table; each other one is about exactly one.
+pub const CALLS_ABOUT_NO_TABLE: &[&str] = &["store.tables", "coordinator.request-table"];
+
+/// What is done to an object of the lake. A lake call is one of these, `-`, and one of [`LAKE_OBJECTS`].
+pub const LAKE_VERBS: &[&str] = &["get", "exists", "put", "list", "delete", "rename"];
+
+/// The kinds of object on the lake.
+pub const LAKE_OBJECTS: &[&str] =
+    &["data", "manifest", "manifest-list", "snapshot", "hint", "schema", "directory", "other"];
+
+/// The name of the worker with this number, from 1.
+pub fn tiering_worker(number: u32) -> String {
+    format!("{TIERING}-{number}")
+}
+
+/// Whether a host of the system, or a caller, has this name, so that no session may have it.
+pub fn is_system_name(name: &str) -> bool {
+    [STORE, COORDINATOR, LAKE, TIERING].contains(&name) || name.starts_with("tiering-")
+}
+
+/// Whether there is a call `part.method`. The error says what was expected.
+pub fn check_call(call: &str) -> Result<(), String> {
+    let known = match call.split_once('.') {
+        Some((STORE, method)) => STORE_CALLS.contains(&method),
+        Some((COORDINATOR, method)) => COORDINATOR_CALLS.contains(&method),
+        Some((LAKE, method)) => method
+            .split_once('-')
+            .is_some_and(|(verb, object)| LAKE_VERBS.contains(&verb) && LAKE_OBJECTS.contains(&object)),
+        _ => false,
+    };
+    if known {
+        return Ok(());
+    }
+    Err(format!(
+        "expected a call of store ({}), coordinator ({}) or lake (one of {}, then one of {}, as in lake.put-snapshot), \
+         found `{call}`",
+        STORE_CALLS.join(", "),
+        COORDINATOR_CALLS.join(", "),
+        LAKE_VERBS.join(", "),
+        LAKE_OBJECTS.join(", "),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_known_by_part_and_method() {
+        for call in ["store.append", "coordinator.request-table", "lake.put-manifest-list", "lake.get-data"] {
+            assert_eq!(check_call(call), Ok(()));
+        }
+        for call in ["store.put-data", "lake.append", "lake.put", "append", "lake.put-nothing", "client.append"] {
+            assert!(check_call(call).unwrap_err().ends_with(&format!("found `{call}`")), "{call}");
+        }
+    }
+
+    #[test]
+    fn sessions_cannot_be_called_like_hosts() {
+        for name in ["store", "coordinator", "lake", "tiering", "tiering-1"] {
+            assert!(is_system_name(name), "{name}");
+        }
+        assert!(!is_system_name("w1"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Whether a planned statement fits the tables of its plan.
+//!
+//! A plan may try what a system must refuse: a write through `$rt`, a rename in lake-stream mode. What is refused here
+//! is only what nobody can mean: unknown tables and columns, cells of another type, keys that are no keys.
+
+use std::collections::BTreeMap;
+
+use models::contract::{ColumnChange, Filter, RowSet, Statement, TablePath, TableSchema, Value, coerce};
+
+type Tables<'a> = BTreeMap<&'a TablePath, &'a TableSchema>;
+
+/// The definition of a planned table, or of one whose name is a planned one and a suffix that begins with `_`: a table
+/// that comes into being on the way. Its name says where it comes from, so that a statement on it stays valid when the
+/// step that makes it is removed.
+pub(super) fn schema_of<'a>(table: &TablePath, tables: &Tables<'a>) -> Result<&'a TableSchema, String> {
+    if let Some(schema) = tables.get(table) {
+        return Ok(schema);
+    }
+    let origin = |planned: &TablePath| {
+        planned.database() == table.database()
+            && table.table().strip_prefix(planned.table()).is_some_and(|suffix| suffix.starts_with('_'))
+    };
+    // The longest name, so that `a_b_renamed` comes from `a_b` and not from `a`.
+    let derived = tables.iter().filter(|(planned, _)| origin(planned)).max_by_key(|(planned, _)| planned.table().len());
+    derived.map(|(_, schema)| *schema).ok_or_else(|| {
+        let known: Vec<String> = tables.keys().map(ToString::to_string).collect();
+        format!(
+            "expected a table of the plan ({}) or one named after it with a `_` suffix, found {table}",
+            known.join(", ")
+        )
+    })
+}
+
+/// Whether the statement fits.
+pub(super) fn check_statement(statement: &Statement, tables: &Tables<'_>) -> Result<(), String> {
+    let schema = schema_of(statement.table(), tables)?;
+    match statement {
+        Statement::Insert { rows, .. }
+        | Statement::NativeInsert { rows, .. }
+        | Statement::InsertOverwrite { rows, partition: None, .. } => check_rows(rows, schema),
+        Statement::InsertOverwrite { rows, partition: Some(partition), .. } => {
+            check_cells(partition, schema)?;
+            match partition.keys().find(|name| !schema.partition_keys.contains(name)) {
+                Some(name) => Err(format!(
+                    "expected values of the partition columns [{}], found `{name}`",
+                    schema.partition_keys.join(", ")
+                )),
+                None => check_rows(rows, schema),
+            }
+        }
+        Statement::Delete { keys, .. } => {
+            let columns: Vec<&str> = keys.columns.iter().map(|name| &**name).collect();
+            check_key(&columns, schema)?;
+            for row in &keys.rows {
+                for (name, cell) in keys.columns.iter().zip(row.cells()) {
+                    check_cell(name, cell, schema)?;
+                }
+            }
+            Ok(())
+        }
+        Statement::Lookup { key, .. } => {
+            let columns: Vec<&str> = key.keys().map(String::as_str).collect();
+            check_key(&columns, schema)?;
+            check_cells(key, schema)
+        }
+        Statement::Select { table, filter, at_snapshot } => match at_snapshot {
+            Some(snapshot) if table.real_time => {
+                Err(format!("expected time travel on the base view only, found snapshot {snapshot} of {table}"))
+            }
+            _ => check_cells(filter, schema),
+        },
+        Statement::Changes { from, max, .. } => {
+            if from.is_empty() {
+                return Err("expected `from` to be earliest, next or a position, found an empty one".to_owned());
+            }
+            if *max == 0 {
+                return Err("expected `max` to be at least 1, found 0".to_owned());
+            }
+            Ok(())
+        }
+        Statement::RenameTable { to, .. } => schema_of(to, tables).map(|_| ()),
+        Statement::AlterColumns { changes, .. } => {
+            if changes.is_empty() {
+                return Err("expected at least one column change, found none".to_owned());
+            }
+            let dropped = changes.iter().find_map(|change| match change {
+                ColumnChange::Drop(name) if schema.primary_key.contains(name) => Some(name),
+                _ => None,
+            });
+            dropped.map_or(Ok(()), |name| Err(format!("expected the primary key to stay, found a drop of `{name}`")))
+        }
+        Statement::CreateTable { .. }
+        | Statement::ReplaceTable { .. }
+        | Statement::AlterOptions { .. }
+        | Statement::DropTable { .. }
+        | Statement::TruncateTable { .. }
+        | Statement::Describe { .. } => Ok(()),
+    }
+}
+
+fn check_rows(rows: &RowSet, schema: &TableSchema) -> Result<(), String> {
+    rows.conform(schema).map(|_| ()).map_err(|failure| failure.message)
+}
+
+fn check_key(columns: &[&str], schema: &TableSchema) -> Result<(), String> {
+    let is_key = columns.len() == schema.primary_key.len()
+        && columns.iter().all(|name| schema.primary_key.iter().any(|key| key == name));
+    if schema.has_primary_key() && is_key {
+        return Ok(());
+    }
+    Err(format!(
+        "expected a key of the primary-key columns [{}], found [{}]",
+        schema.primary_key.join(", "),
+        columns.join(", ")
+    ))
+}
+
+fn check_cells(cells: &Filter, schema: &TableSchema) -> Result<(), String> {
+    cells.iter().try_for_each(|(name, cell)| check_cell(name, cell, schema))
+}
+
+fn check_cell(name: &str, cell: &Value, schema: &TableSchema) -> Result<(), String> {
+    let Some(position) = schema.position(name) else {
+        let known: Vec<&str> = schema.columns.iter().map(|column| column.name.as_str()).collect();
+        return Err(format!("expected columns among [{}], found `{name}`", known.join(", ")));
+    };
+    coerce(cell.clone(), schema.columns[position].data_type)
+        .map(|_| ())
+        .map_err(|found| format!("column `{name}`: {found}"))
+}

@@ -1,0 +1,211 @@
+//! What a correct system is certain to survive (rule 7). A plan that asks for more proves nothing, so it is refused.
+//!
+//! 1. Everything that goes wrong is over when the chaos phase ends.
+//! 2. No single window lasts longer than half of the chaos phase.
+//! 3. The store, the coordinator and the lake are each away for at most a third of it, all their windows and the
+//!    restarts that calls cause taken together: most writes must have a chance.
+//! 4. One host fails once at a time: its windows do not overlap. Different hosts may fail together.
+//! 5. A call goes wrong in one way.
+//! 6. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
+//!    object, loses a synced record or answers with an old listing.
+//!
+//! Removing steps never breaks a rule: each bounds what is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::calls::{COORDINATOR, LAKE, STORE};
+use super::{Action, CallAddress, CallFault, Fault, Plan};
+
+/// When something is wrong with one host.
+struct Window<'a> {
+    host: &'a str,
+    at_ms: u64,
+    for_ms: u64,
+}
+
+impl Fault {
+    /// Until when the fault lasts, as far as its own text says, in milliseconds from the start of the chaos phase. For
+    /// a call that is the least: it begins when the call is made.
+    pub(crate) fn end_ms(&self) -> u64 {
+        match self {
+            Self::Call { what, .. } => what.lasts_ms(),
+            Self::Crash { at_ms, restart_after_ms: for_ms, .. }
+            | Self::Pause { at_ms, for_ms, .. }
+            | Self::Partition { at_ms, for_ms, .. }
+            | Self::Outage { at_ms, for_ms, .. } => at_ms.saturating_add(*for_ms),
+        }
+    }
+
+    /// The host that is away, and when; `None` for a call and for a partition, which takes nobody away from everybody.
+    fn window(&self) -> Option<Window<'_>> {
+        match self {
+            Self::Crash { host, at_ms, restart_after_ms: for_ms }
+            | Self::Pause { host, at_ms, for_ms }
+            | Self::Outage { part: host, at_ms, for_ms } => Some(Window { host, at_ms: *at_ms, for_ms: *for_ms }),
+            Self::Call { .. } | Self::Partition { .. } => None,
+        }
+    }
+}
+
+impl CallFault {
+    /// How long the fault itself lasts.
+    pub(crate) fn lasts_ms(&self) -> u64 {
+        match *self {
+            Self::Refuse | Self::RequestLost | Self::ReplyLost => 0,
+            Self::Delay { by_ms } | Self::ReplyDelay { by_ms } => by_ms,
+            Self::Duplicate { after_ms } => after_ms,
+            Self::Reorder { at_most_ms } => at_most_ms,
+            Self::CallerCrashesBefore { restart_after_ms }
+            | Self::CallerCrashesAfter { restart_after_ms }
+            | Self::CalleeCrashesBefore { restart_after_ms }
+            | Self::CalleeCrashesAfter { restart_after_ms } => restart_after_ms,
+        }
+    }
+
+    /// Whether the called part dies of it.
+    pub(crate) fn kills_callee(&self) -> bool {
+        matches!(self, Self::CalleeCrashesBefore { .. } | Self::CalleeCrashesAfter { .. })
+    }
+}
+
+/// How much more of a plan's faults a system would survive. Faults are offered one by one and taken or refused.
+pub(crate) struct Budget<'a> {
+    chaos_ms: u64,
+    /// Milliseconds away, by part.
+    away_ms: BTreeMap<&'a str, u64>,
+    windows: Vec<Window<'a>>,
+    calls: BTreeSet<&'a CallAddress>,
+}
+
+impl<'a> Budget<'a> {
+    /// A chaos phase in which nothing is wrong yet.
+    pub(crate) fn new(chaos_ms: u64) -> Self {
+        Self { chaos_ms, away_ms: BTreeMap::new(), windows: Vec::new(), calls: BTreeSet::new() }
+    }
+
+    /// Takes the fault into account. The error says which rule it breaks, as "expected …, found …"; the budget is then
+    /// as it was.
+    pub(crate) fn take(&mut self, fault: &'a Fault) -> Result<(), String> {
+        let chaos_ms = self.chaos_ms;
+        if fault.end_ms() > chaos_ms {
+            return Err(format!(
+                "expected the fault to be over when the chaos phase ends after {chaos_ms} ms, found that it lasts \
+                 until {} ms",
+                fault.end_ms()
+            ));
+        }
+        if let Fault::Call { at, what } = fault {
+            if self.calls.contains(at) {
+                return Err(format!("expected one fault a call, found a second one for {at}"));
+            }
+            if let (true, Some((part, _))) = (what.kills_callee(), at.call.split_once('.')) {
+                self.take_away(part, what.lasts_ms())?;
+            }
+            self.calls.insert(at);
+            return Ok(());
+        }
+        let for_ms = match fault {
+            Fault::Partition { for_ms, .. } => *for_ms,
+            _ => fault.window().map_or(0, |window| window.for_ms),
+        };
+        if for_ms > chaos_ms / 2 {
+            return Err(format!(
+                "expected the fault to last at most half of the chaos phase, {} ms, found {for_ms} ms",
+                chaos_ms / 2
+            ));
+        }
+        let Some(window) = fault.window() else { return Ok(()) };
+        let overlaps = |other: &&Window<'_>| {
+            other.host == window.host
+                && other.at_ms < window.at_ms + window.for_ms
+                && window.at_ms < other.at_ms + other.for_ms
+        };
+        if let Some(other) = self.windows.iter().find(overlaps) {
+            return Err(format!(
+                "expected one fault at a time at `{}`, found one from {} ms that overlaps one from {} ms",
+                window.host, window.at_ms, other.at_ms
+            ));
+        }
+        self.take_away(window.host, window.for_ms)?;
+        self.windows.push(window);
+        Ok(())
+    }
+
+    /// Counts the time for which a part is away.
+    fn take_away(&mut self, part: &'a str, for_ms: u64) -> Result<(), String> {
+        if ![STORE, COORDINATOR, LAKE].contains(&part) {
+            return Ok(());
+        }
+        let away_ms = self.away_ms.entry(part).or_default();
+        if *away_ms + for_ms > self.chaos_ms / 3 {
+            return Err(format!(
+                "expected `{part}` to be away for at most a third of the chaos phase, {} ms, found {} ms in all",
+                self.chaos_ms / 3,
+                *away_ms + for_ms
+            ));
+        }
+        *away_ms += for_ms;
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// Whether all faults together stay within what a correct system survives.
+    pub(super) fn check_survivable(&self) -> Result<(), String> {
+        let mut budget = Budget::new(self.chaos_ms);
+        for step in &self.steps {
+            if let Action::Fault(fault) = &step.action {
+                budget.take(fault).map_err(|found| format!("step `{}`: {found}", step.id))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outage(part: &str, at_ms: u64, for_ms: u64) -> Fault {
+        Fault::Outage { part: part.to_owned(), at_ms, for_ms }
+    }
+
+    /// Offers the faults in turn to a chaos phase of 900 ms; the first refusal.
+    fn refusal(faults: &[Fault]) -> Option<String> {
+        let mut budget = Budget::new(900);
+        faults.iter().find_map(|fault| budget.take(fault).err())
+    }
+
+    #[test]
+    fn windows_that_a_system_survives_are_taken() {
+        let faults = [
+            outage("store", 0, 100),
+            outage("lake", 50, 300),
+            Fault::Crash { host: "store".to_owned(), at_ms: 100, restart_after_ms: 200 },
+            Fault::Pause { host: "tiering-1".to_owned(), at_ms: 450, for_ms: 450 },
+        ];
+        assert_eq!(refusal(&faults), None);
+    }
+
+    #[test]
+    fn each_rule_refuses_in_its_own_words() {
+        let callee = |nth, restart_after_ms| Fault::Call {
+            at: CallAddress { caller: "w1".to_owned(), table: None, call: "store.append".to_owned(), nth },
+            what: CallFault::CalleeCrashesAfter { restart_after_ms },
+        };
+        let cases = [
+            (
+                vec![outage("lake", 800, 101)],
+                "over when the chaos phase ends after 900 ms, found that it lasts until 901",
+            ),
+            (vec![outage("tiering-1", 0, 451)], "at most half of the chaos phase, 450 ms, found 451 ms"),
+            (vec![outage("store", 0, 200), callee(1, 101)], "`store` to be away for at most a third"),
+            (vec![outage("lake", 0, 100), outage("lake", 99, 10)], "one fault at a time at `lake`"),
+            (vec![callee(1, 10), callee(1, 20)], "one fault a call, found a second one for w1.store.append#1"),
+        ];
+        for (faults, expected) in cases {
+            let found = refusal(&faults).unwrap();
+            assert!(found.contains(expected), "{found}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Whether a plan makes sense, before anything runs. A plan may come from a person's editor, so each error is one
+//! sentence: where, what was expected, what was found.
+//!
+//! Every rule looks at one step and at what stands outside the steps, or bounds all steps together. So a valid plan
+//! stays valid when steps are removed. This module never knows a scenario.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use models::config::SystemConfig;
+use models::contract::{BUCKET, BUCKET_KEY, TablePath, TableSchema};
+
+use super::calls::{
+    CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, STORE, TIERING, check_call, is_system_name, tiering_worker,
+};
+use super::{Action, CallAddress, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement};
+
+impl Plan {
+    /// Whether the plan makes sense and stays within what a correct system survives (rule 7).
+    pub fn validate(&self) -> Result<(), String> {
+        if self.version != PLAN_VERSION {
+            return Err(format!("expected a plan of version {PLAN_VERSION}, found version {}", self.version));
+        }
+        check_system(&self.system, self.min_call_ms)?;
+        positive("chaos_ms", self.chaos_ms)?;
+        let tables = self.check_tables()?;
+        let sessions: BTreeSet<&str> = self.statements().map(|(_, planned)| planned.session.as_str()).collect();
+        let mut ids = BTreeSet::new();
+        for step in &self.steps {
+            if step.id.is_empty() {
+                return Err("expected every step to have an id, found an empty one".to_owned());
+            }
+            if !ids.insert(step.id.as_str()) {
+                return Err(format!("expected the id of each step to be unique, found `{}` twice", step.id));
+            }
+            let checked = match &step.action {
+                Action::Run(planned) => self.check_statement(planned, &tables),
+                Action::Fault(fault) => self.check_fault(fault, &tables, &sessions),
+            };
+            checked.map_err(|found| format!("step `{}`: {found}", step.id))?;
+        }
+        self.check_survivable()
+    }
+
+    /// The statements with their steps' ids, in plan order.
+    pub fn statements(&self) -> impl Iterator<Item = (&str, &PlannedStatement)> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            Action::Run(planned) => Some((step.id.as_str(), planned)),
+            Action::Fault(_) => None,
+        })
+    }
+
+    /// The faults with their steps' ids, in plan order.
+    pub fn faults(&self) -> impl Iterator<Item = (&str, &Fault)> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            Action::Run(_) => None,
+            Action::Fault(fault) => Some((step.id.as_str(), fault)),
+        })
+    }
+
+    fn check_tables(&self) -> Result<BTreeMap<&TablePath, &TableSchema>, String> {
+        let mut tables = BTreeMap::new();
+        for planned in &self.tables {
+            check_schema(&planned.schema).map_err(|found| format!("table {}: {found}", planned.table))?;
+            if tables.insert(&planned.table, &planned.schema).is_some() {
+                return Err(format!("expected each table to be planned once, found {} twice", planned.table));
+            }
+        }
+        if tables.is_empty() {
+            return Err("expected at least one table, found none".to_owned());
+        }
+        Ok(tables)
+    }
+
+    fn check_statement(
+        &self,
+        planned: &PlannedStatement,
+        tables: &BTreeMap<&TablePath, &TableSchema>,
+    ) -> Result<(), String> {
+        if planned.session.is_empty() || is_system_name(&planned.session) {
+            return Err(format!("expected a session with a name that no host has, found `{}`", planned.session));
+        }
+        positive("deadline_ms", planned.deadline_ms)?;
+        if planned.phase == Phase::Chaos && planned.at_ms > self.chaos_ms {
+            return Err(format!(
+                "expected a statement of the chaos phase to begin within its {} ms, found at_ms {}",
+                self.chaos_ms, planned.at_ms
+            ));
+        }
+        super::statements::check_statement(&planned.statement, tables)
+    }
+
+    fn check_fault(
+        &self,
+        fault: &Fault,
+        tables: &BTreeMap<&TablePath, &TableSchema>,
+        sessions: &BTreeSet<&str>,
+    ) -> Result<(), String> {
+        match fault {
+            Fault::Call { at, what } => {
+                check_address(at, tables)?;
+                if what.kills_callee() && at.call.starts_with("lake.") {
+                    return Err(format!("expected a called host that can die, found the lake in {at}"));
+                }
+                match what {
+                    super::CallFault::Refuse
+                    | super::CallFault::RequestLost
+                    | super::CallFault::ReplyLost
+                    | super::CallFault::Duplicate { .. } => Ok(()),
+                    _ => positive("how long the call's fault lasts", what.lasts_ms()),
+                }
+            }
+            Fault::Crash { host, restart_after_ms, .. } => {
+                self.check_host(host, sessions)?;
+                positive("restart_after_ms", *restart_after_ms)
+            }
+            Fault::Pause { host, for_ms, .. } => {
+                self.check_host(host, sessions)?;
+                positive("for_ms", *for_ms)
+            }
+            Fault::Partition { from, to, for_ms, .. } => {
+                self.check_host(from, sessions)?;
+                if to != LAKE {
+                    self.check_host(to, sessions)?;
+                }
+                if from == to {
+                    return Err(format!("expected a partition between two hosts, found `{from}` on both sides"));
+                }
+                positive("for_ms", *for_ms)
+            }
+            Fault::Outage { part, for_ms, .. } => {
+                if ![STORE, COORDINATOR, LAKE].contains(&part.as_str()) {
+                    return Err(format!("expected an outage of store, coordinator or lake, found `{part}`"));
+                }
+                positive("for_ms", *for_ms)
+            }
+        }
+    }
+
+    /// A session counts as a host even if all of its statements were removed: nothing happens to it then. So only a
+    /// name that looks like the system's is refused.
+    fn check_host(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
+        let workers = self.system.tiering_workers;
+        let is_worker = (1..=workers).any(|number| tiering_worker(number) == host);
+        let may_be_session = !host.is_empty() && !is_system_name(host);
+        if host == STORE || host == COORDINATOR || is_worker || sessions.contains(host) || may_be_session {
+            return Ok(());
+        }
+        Err(format!("expected a host: store, coordinator, tiering-1 to tiering-{workers} or a session, found `{host}`"))
+    }
+}
+
+fn check_address(at: &CallAddress, tables: &BTreeMap<&TablePath, &TableSchema>) -> Result<(), String> {
+    check_call(&at.call)?;
+    if is_system_name(&at.caller) && at.caller != TIERING && at.caller != COORDINATOR {
+        return Err(format!(
+            "expected a session, tiering or coordinator as the caller of a call, found `{}`",
+            at.caller
+        ));
+    }
+    match &at.table {
+        Some(_) if CALLS_ABOUT_NO_TABLE.contains(&at.call.as_str()) => {
+            Err(format!("expected no table in the address of {}, found {at}", at.call))
+        }
+        None if !CALLS_ABOUT_NO_TABLE.contains(&at.call.as_str()) => Err(format!(
+            "expected a table in the address of {}, as in tiering(db.t).{}#1, found {at}",
+            at.call, at.call
+        )),
+        Some(table) => super::statements::schema_of(table, tables).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+fn check_schema(schema: &TableSchema) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    for column in &schema.columns {
+        if !names.insert(column.name.as_str()) {
+            return Err(format!("expected each column once, found `{}` twice", column.name));
+        }
+    }
+    let bucket_key = schema.options.get(BUCKET_KEY).map(String::as_str).unwrap_or_default();
+    let bucket_key = bucket_key.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let named = schema.primary_key.iter().chain(&schema.partition_keys).map(String::as_str);
+    for name in named.chain(bucket_key) {
+        if !names.contains(name) {
+            return Err(format!("expected keys among the columns, found `{name}`, which is none"));
+        }
+    }
+    if let Some(column) =
+        schema.columns.iter().find(|column| column.nullable && schema.primary_key.contains(&column.name))
+    {
+        return Err(format!(
+            "expected a NOT NULL column in the primary key, found `{}`, which is nullable",
+            column.name
+        ));
+    }
+    if schema.has_primary_key()
+        && let Some(missing) = schema.partition_keys.iter().find(|key| !schema.primary_key.contains(key))
+    {
+        return Err(format!("expected every partition column in the primary key, found `{missing}` outside"));
+    }
+    match schema.options.get(BUCKET) {
+        Some(text) if text != "-1" && schema.bucket_count().is_none() => {
+            Err(format!("expected option {BUCKET} to be −1 or at least 1, found {text:?}"))
+        }
+        _ if schema.has_primary_key() && schema.bucket_count().is_none() => {
+            Err(format!("expected a key table to have at least one bucket, found option {BUCKET} unset or −1"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
+    let SystemConfig { store, coordinator, worker, client: _, tiering_workers, call_timeout_ms, max_call_ms } = system;
+    let at_least_one = [
+        ("system.store.retention_interval_ms", store.retention_interval_ms),
+        ("system.coordinator.freshness_ms", coordinator.freshness_ms),
+        ("system.coordinator.heartbeat_timeout_ms", coordinator.heartbeat_timeout_ms),
+        ("system.coordinator.check_interval_ms", coordinator.check_interval_ms),
+        ("system.worker.poll_interval_ms", worker.poll_interval_ms),
+        ("system.worker.heartbeat_interval_ms", worker.heartbeat_interval_ms),
+        ("system.worker.max_round_ms", worker.max_round_ms),
+        ("system.worker.fetch_max_records", worker.fetch_max_records),
+        ("system.tiering_workers", u64::from(*tiering_workers)),
+        ("system.call_timeout_ms", *call_timeout_ms),
+        ("system.max_call_ms", *max_call_ms),
+    ];
+    for (name, value) in at_least_one {
+        positive(name, value)?;
+    }
+    if worker.heartbeat_interval_ms.saturating_mul(3) >= coordinator.heartbeat_timeout_ms {
+        return Err(format!(
+            "expected system.worker.heartbeat_interval_ms to be less than a third of the coordinator's \
+             heartbeat_timeout_ms of {}, found {}",
+            coordinator.heartbeat_timeout_ms, worker.heartbeat_interval_ms
+        ));
+    }
+    if min_call_ms > *max_call_ms {
+        return Err(format!(
+            "expected min_call_ms to be at most system.max_call_ms of {max_call_ms}, found {min_call_ms}"
+        ));
+    }
+    if max_call_ms.saturating_mul(2) >= *call_timeout_ms {
+        return Err(format!(
+            "expected system.call_timeout_ms to be more than a request and its answer may take, 2 × {max_call_ms}, \
+             found {call_timeout_ms}"
+        ));
+    }
+    Ok(())
+}
+
+fn positive(name: &str, value: u64) -> Result<(), String> {
+    if value == 0 { Err(format!("expected {name} to be at least 1, found 0")) } else { Ok(()) }
+}

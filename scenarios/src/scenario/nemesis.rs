@@ -1,0 +1,234 @@
+//! The nemeses' part of a scenario: groups of faults. Each group is on in some of the runs, and then strikes a few
+//! times, more often in a hot run.
+
+use serde::Deserialize;
+
+use super::{Permille, Range};
+use crate::plan::calls::check_call;
+
+/// What goes wrong, by the shape of the fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Nemeses {
+    /// Single calls go wrong.
+    pub calls: Vec<CallNemesis>,
+    /// Hosts die and come back.
+    pub crashes: Vec<WindowNemesis>,
+    /// Hosts stand still.
+    pub pauses: Vec<WindowNemesis>,
+    /// Links are cut.
+    pub partitions: Vec<PartitionNemesis>,
+    /// Parts refuse every call.
+    pub outages: Vec<WindowNemesis>,
+}
+
+/// Calls that go wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallNemesis {
+    /// The group's name, unique within the scenario; part of its faults' step ids.
+    pub name: String,
+    /// The share of runs in which the group is on.
+    pub on_permille: Permille,
+    /// How often it strikes, before heat.
+    pub count: Range,
+    /// Who calls.
+    pub caller: Role,
+    /// `part.method`, any of them.
+    pub calls: Vec<String>,
+    /// Which call, counted from 1 within (caller, table, call).
+    pub nth: Range,
+    /// What happens to it, by weight.
+    pub kinds: Vec<WeightedCallFault>,
+}
+
+/// One kind of call fault.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedCallFault {
+    /// The kind.
+    pub kind: CallFaultKind,
+    /// How often, in proportion to the others.
+    #[serde(default = "once")]
+    pub weight: u64,
+    /// How long: the delay, or the time that the host is down. Left out where the kind has no duration.
+    #[serde(default)]
+    pub lasts: Option<Length>,
+}
+
+fn once() -> u64 {
+    1
+}
+
+/// The kinds of [`crate::plan::CallFault`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallFaultKind {
+    /// The request arrives late.
+    Delay,
+    /// The answer arrives late.
+    ReplyDelay,
+    /// Refused before it has an effect.
+    Refuse,
+    /// The request is lost.
+    RequestLost,
+    /// The answer is lost.
+    ReplyLost,
+    /// The request arrives twice.
+    Duplicate,
+    /// The request is overtaken.
+    Reorder,
+    /// The caller dies before it sends.
+    CallerCrashesBefore,
+    /// The caller dies after the effect.
+    CallerCrashesAfter,
+    /// The called host dies before the effect.
+    CalleeCrashesBefore,
+    /// The called host dies after the effect.
+    CalleeCrashesAfter,
+}
+
+impl CallFaultKind {
+    /// Whether the kind has a duration.
+    pub fn has_length(self) -> bool {
+        !matches!(self, Self::Refuse | Self::RequestLost | Self::ReplyLost)
+    }
+}
+
+/// Hosts that are away for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowNemesis {
+    /// The group's name, unique within the scenario.
+    pub name: String,
+    /// The share of runs in which the group is on.
+    pub on_permille: Permille,
+    /// How often it strikes, before heat.
+    pub count: Range,
+    /// Any of them.
+    pub hosts: Vec<Role>,
+    /// For how long.
+    pub lasts: Length,
+}
+
+/// Links that are cut for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionNemesis {
+    /// The group's name, unique within the scenario.
+    pub name: String,
+    /// The share of runs in which the group is on.
+    pub on_permille: Permille,
+    /// How often it strikes, before heat.
+    pub count: Range,
+    /// The caller's side, any of them.
+    pub from: Vec<Role>,
+    /// The called side, any of them.
+    pub to: Vec<Role>,
+    /// The share that cuts both directions.
+    pub both_ways_permille: Permille,
+    /// For how long.
+    pub lasts: Length,
+}
+
+/// Who. A role that several play stands for any one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The store.
+    Store,
+    /// The coordinator.
+    Coordinator,
+    /// The storage under the lake.
+    Lake,
+    /// A tiering worker; as the caller of a call, all of them together.
+    Tiering,
+    /// A writer's session.
+    Writer,
+    /// A reader's session.
+    Reader,
+}
+
+/// How long something lasts: in milliseconds, or in hundredths of a timing of the run, so that "longer than the
+/// heartbeat timeout" can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Length {
+    /// Milliseconds.
+    Ms(Range),
+    /// Hundredths of the coordinator's heartbeat timeout.
+    PercentOfHeartbeatTimeout(Range),
+    /// Hundredths of the call timeout.
+    PercentOfCallTimeout(Range),
+}
+
+impl Nemeses {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages);
+        let names = (self.calls.iter().map(|group| &group.name))
+            .chain(windows.clone().map(|group| &group.name))
+            .chain(self.partitions.iter().map(|group| &group.name));
+        let mut names: Vec<&String> = names.collect();
+        if names.is_empty() {
+            return Err("expected at least one group under `nemeses`, found none".to_owned());
+        }
+        names.sort();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!(
+                "expected each group of `nemeses` to have a name of its own, found {:?} twice",
+                pair[0]
+            ));
+        }
+        self.calls.iter().try_for_each(CallNemesis::check)?;
+        for (key, groups) in [("crashes", &self.crashes), ("pauses", &self.pauses)] {
+            for group in groups {
+                check_roles(key, &group.name, &group.hosts, |role| role != Role::Lake)?;
+            }
+        }
+        for group in &self.outages {
+            let is_part = |role| matches!(role, Role::Store | Role::Coordinator | Role::Lake);
+            check_roles("outages", &group.name, &group.hosts, is_part)?;
+        }
+        for group in &self.partitions {
+            check_roles("partitions", &group.name, &group.from, |role| role != Role::Lake)?;
+            check_roles("partitions", &group.name, &group.to, |role| !group.from.contains(&role))?;
+        }
+        Ok(())
+    }
+}
+
+fn check_roles(key: &str, group: &str, roles: &[Role], fits: impl Fn(Role) -> bool) -> Result<(), String> {
+    if roles.is_empty() {
+        return Err(format!("expected group {group:?} of `nemeses.{key}` to name who, found nobody"));
+    }
+    match roles.iter().find(|role| !fits(**role)) {
+        Some(role) => Err(format!(
+            "expected somebody whom this can happen to in group {group:?} of `nemeses.{key}`, found {role:?}"
+        )),
+        None => Ok(()),
+    }
+}
+
+impl CallNemesis {
+    fn check(&self) -> Result<(), String> {
+        let name = &self.name;
+        if self.calls.is_empty() || self.kinds.is_empty() {
+            return Err(format!("expected `calls` and `kinds` in group {name:?} of `nemeses.calls`, found none"));
+        }
+        for call in &self.calls {
+            check_call(call).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
+        }
+        check_roles("calls", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake))?;
+        self.nth.check_within("nth", 1, 1000).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
+        for fault in &self.kinds {
+            if fault.kind.has_length() != fault.lasts.is_some() {
+                let expected = if fault.kind.has_length() { "a `lasts`" } else { "no `lasts`" };
+                return Err(format!(
+                    "expected {expected} for kind {:?} in group {name:?} of `nemeses.calls`, found {:?}",
+                    fault.kind, fault.lasts
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! The workload's and the timings' part of a scenario: how many sessions ask what of which tables, and how fast the
+//! system under them is.
+
+use serde::Deserialize;
+
+use super::{Permille, Range};
+
+/// What is asked of the system.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Statements in all phases together.
+    pub statements: Range,
+    /// How many of a hundred statements of the chaos phase are reads.
+    pub reads_percent: Range,
+    /// The limits of the chaos phase's length.
+    pub chaos_ms: Range,
+    /// How often a table falls due for tiering within the chaos phase, as far as `chaos_ms` allows.
+    pub rounds: Range,
+    /// The share of runs whose sessions work in bursts; in the others the statements are spread evenly.
+    pub bursty_permille: Permille,
+    /// The share of key tables that see only one or two keys in the first half of the chaos phase, so that some
+    /// buckets receive nothing but deletes of absent keys.
+    pub narrow_permille: Permille,
+    /// Rows of one insert, keys of one delete.
+    pub rows_per_write: Range,
+    /// The lake-stream tables.
+    pub tables: Vec<TableGroup>,
+    /// How many sessions there are of each kind.
+    pub sessions: Sessions,
+    /// What writers do, by weight.
+    pub writes: WriteMix,
+    /// What readers do, by weight.
+    pub reads: ReadMix,
+    /// The share of runs in which append tables are overwritten in the lake.
+    #[serde(default = "never")]
+    pub overwrites_permille: Permille,
+    /// What is tried in the catalog; nothing during chaos if left out.
+    #[serde(default)]
+    pub catalog: Option<CatalogMix>,
+}
+
+fn never() -> Permille {
+    Permille(0)
+}
+
+/// Tables of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableGroup {
+    /// The kind.
+    pub kind: TableKind,
+    /// How many.
+    pub count: Range,
+    /// The share that is partitioned by `dt`.
+    #[serde(default = "never")]
+    pub partitioned_permille: Permille,
+    /// Buckets of a partition, or of the table.
+    pub buckets: Range,
+    /// How many keys there are; for an append table, how many values of its bucket key.
+    pub keys: Range,
+}
+
+/// Whether rows have keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableKind {
+    /// An append table: rows are only added.
+    Append,
+    /// A key table: the last write of a key stands.
+    Key,
+}
+
+/// How many sessions there are.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sessions {
+    /// `w1` …: insert and delete.
+    pub writers: Range,
+    /// `r1` …: select and look up.
+    pub readers: Range,
+    /// `t1` …: follow the changelog of every table.
+    pub tailers: Range,
+}
+
+/// Weights of what writers do.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteMix {
+    /// Insert, or upsert.
+    pub insert: u64,
+    /// Delete keys that may be there; key tables only.
+    #[serde(default)]
+    pub delete: u64,
+    /// Delete keys that never were: the log then takes an empty batch; key tables only.
+    #[serde(default)]
+    pub delete_absent: u64,
+}
+
+/// Weights of what readers do.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadMix {
+    /// Select the whole base view.
+    pub select: u64,
+    /// Select the whole `$rt` view.
+    pub select_rt: u64,
+    /// Select some of the base view.
+    pub filter: u64,
+    /// Select some of the `$rt` view.
+    pub filter_rt: u64,
+    /// Look up a key in the base view; a filter by `id` where the table has no keys.
+    pub lookup: u64,
+    /// Look up a key in the `$rt` view; a filter by `id` where the table has no keys.
+    pub lookup_rt: u64,
+}
+
+/// What is tried in the catalog during chaos, and on which further tables.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogMix {
+    /// How many statements of a hundred in the chaos phase are attempts on lake-stream tables.
+    pub percent: Range,
+    /// Weight of a rename (C1).
+    pub rename: u64,
+    /// Weight of a replace, by each of its three ways (C2).
+    pub replace: u64,
+    /// Weight of a truncate (C9).
+    pub truncate: u64,
+    /// Weight of a write through `$rt` (C10).
+    pub write_rt: u64,
+    /// Weight of an unrelated option on the lake side.
+    pub alter_options: u64,
+    /// Weight of a create of a table that exists, with `if_not_exists` (C21).
+    pub create_existing: u64,
+    /// Weight of a describe on either side.
+    pub describe: u64,
+    /// Tables that declare the mode on the lake side only; they leave it and are then renamed and replaced (C5–C7).
+    pub guards: Range,
+    /// Tables without the option (C8).
+    pub plain: Range,
+}
+
+impl Workload {
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.statements.check_within("workload.statements", 150, 500)?;
+        self.reads_percent.check_within("workload.reads_percent", 20, 80)?;
+        self.chaos_ms.check_within("workload.chaos_ms", 1000, 60_000)?;
+        self.rounds.check_within("workload.rounds", 1, 50)?;
+        self.rows_per_write.check_within("workload.rows_per_write", 1, 500)?;
+        self.sessions.writers.check_within("workload.sessions.writers", 1, 9)?;
+        self.sessions.readers.check_within("workload.sessions.readers", 1, 9)?;
+        self.sessions.tailers.check_within("workload.sessions.tailers", 1, 3)?;
+        let (mut least, mut most) = (0, 0);
+        for group in &self.tables {
+            least += group.count.least;
+            most += group.count.most;
+            group.buckets.check_within("workload.tables.buckets", 1, 16)?;
+            group.keys.check_within("workload.tables.keys", 2, 100_000)?;
+        }
+        if least < 1 || most > 3 {
+            return Err(format!(
+                "expected the `count` of all `workload.tables` to be from 1 to 3 together, found [{least}, {most}]"
+            ));
+        }
+        if self.writes.insert == 0 {
+            return Err("expected key `workload.writes.insert` to be at least 1, found 0".to_owned());
+        }
+        if self.reads.select == 0 || self.reads.select_rt == 0 {
+            return Err("expected keys `workload.reads.select` and `select_rt` to be at least 1, found 0".to_owned());
+        }
+        let Some(catalog) = &self.catalog else { return Ok(()) };
+        catalog.percent.check_within("workload.catalog.percent", 0, 40)?;
+        catalog.guards.check_within("workload.catalog.guards", 0, 3)?;
+        catalog.plain.check_within("workload.catalog.plain", 0, 3)?;
+        if catalog.rename == 0 {
+            return Err("expected key `workload.catalog.rename` to be at least 1, found 0".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The timings of the reference system and of its clients. What a scenario leaves out is as in most.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timings {
+    /// The limits of a table's freshness.
+    pub freshness_ms: Range,
+    /// After so long a silent holder has lost its table.
+    pub heartbeat_timeout_ms: Range,
+    /// How often the coordinator looks at its timers.
+    pub check_interval_ms: Range,
+    /// How often an idle worker asks for a table.
+    pub poll_interval_ms: Range,
+    /// A round stops reading after so long.
+    pub max_round_ms: Range,
+    /// Records of one fetch.
+    pub fetch_max_records: Range,
+    /// The number of workers.
+    pub tiering_workers: Range,
+    /// The least that one call takes.
+    pub min_call_ms: Range,
+    /// The most that one call takes.
+    pub max_call_ms: Range,
+    /// A caller gives up after so long.
+    pub call_timeout_ms: Range,
+    /// From append to durable.
+    pub sync_ms: Range,
+    /// The share of runs in which the log is kept for a limited time.
+    pub log_ttl_permille: Permille,
+    /// That time.
+    pub log_ttl_ms: Range,
+    /// How often retention looks.
+    pub retention_interval_ms: Range,
+    /// How often a client tries a call again.
+    pub retries: Range,
+    /// The pause before the first retry.
+    pub retry_wait_ms: Range,
+    /// The deadline of a statement of the chaos phase.
+    pub deadline_ms: Range,
+}
+
+impl Default for Timings {
+    fn default() -> Self {
+        Self {
+            freshness_ms: Range::new(300, 1200),
+            heartbeat_timeout_ms: Range::new(600, 2500),
+            check_interval_ms: Range::new(20, 100),
+            poll_interval_ms: Range::new(50, 200),
+            max_round_ms: Range::new(200, 800),
+            fetch_max_records: Range::new(5, 200),
+            tiering_workers: Range::new(1, 3),
+            min_call_ms: Range::new(0, 1),
+            max_call_ms: Range::new(1, 5),
+            call_timeout_ms: Range::new(200, 800),
+            sync_ms: Range::new(1, 6),
+            log_ttl_permille: Permille(500),
+            log_ttl_ms: Range::new(300, 2500),
+            retention_interval_ms: Range::new(50, 400),
+            retries: Range::new(3, 6),
+            retry_wait_ms: Range::new(10, 60),
+            deadline_ms: Range::new(5_000, 10_000),
+        }
+    }
+}
+
+impl Timings {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let at_least_one = [
+            ("freshness_ms", self.freshness_ms),
+            ("check_interval_ms", self.check_interval_ms),
+            ("poll_interval_ms", self.poll_interval_ms),
+            ("max_round_ms", self.max_round_ms),
+            ("fetch_max_records", self.fetch_max_records),
+            ("tiering_workers", self.tiering_workers),
+            ("max_call_ms", self.max_call_ms),
+            ("log_ttl_ms", self.log_ttl_ms),
+            ("retention_interval_ms", self.retention_interval_ms),
+            ("deadline_ms", self.deadline_ms),
+        ];
+        for (key, range) in at_least_one {
+            range.check_within(&format!("timings.{key}"), 1, 60_000)?;
+        }
+        self.heartbeat_timeout_ms.check_within("timings.heartbeat_timeout_ms", 50, 60_000)?;
+        self.min_call_ms.check_within("timings.min_call_ms", 0, self.max_call_ms.least)?;
+        self.call_timeout_ms.check_within("timings.call_timeout_ms", 2 * self.max_call_ms.most + 1, 60_000)?;
+        self.retries.check_within("timings.retries", 0, 20)
+    }
+}

@@ -1,0 +1,97 @@
+//! From a scenario and a seed to a plan. Every parameter of the run is drawn by key (rule 1): tables, keys, skew, batch
+//! sizes, the mix of operations, the number of workers, timings, retention, which groups of faults are on and how hot.
+//!
+//! A plan has three parts. In the chaos phase sessions work side by side while faults strike; then, healed, a few
+//! more writes and a read of every kind; at last, drained, a lone session takes stock. This module never knows what a
+//! run of the plan did.
+
+mod chaos;
+mod closing;
+mod faults;
+mod guards;
+mod session;
+mod tables;
+mod timings;
+
+use models::config::SystemConfig;
+use models::contract::Side;
+
+use crate::draw::{Draws, Place};
+use crate::plan::{Action, PLAN_VERSION, Plan, PlannedTable, Step};
+use crate::scenario::{Range, Scenario};
+use session::Cast;
+use tables::Table;
+
+/// What is settled about a run before its first step.
+struct Run<'a> {
+    scenario: &'a Scenario,
+    draws: Draws,
+    system: SystemConfig,
+    chaos_ms: u64,
+    /// The deadline of statements of the chaos phase.
+    deadline_ms: u64,
+    /// The lake-stream tables.
+    tables: Vec<Table>,
+    /// Tables that declare the mode on the lake side only.
+    guards: Vec<Table>,
+    /// Tables without the mode.
+    plain: Vec<Table>,
+    /// Whether append tables are overwritten in the lake.
+    overwrites: bool,
+}
+
+impl Scenario {
+    /// The plan of one seed. The same scenario and seed give the same plan, always.
+    pub fn plan(&self, seed: u64) -> Plan {
+        // Scenarios with the same seed share no luck.
+        let draws = Draws { seed: Draws { seed }.draw("plan", &self.name, "seed", 0) };
+        let place = draws.at("plan", "run");
+        let (system, min_call_ms) = timings::system(&self.timings, draws);
+        let rounds = within(place, "rounds", 0, self.workload.rounds);
+        let chaos = self.workload.chaos_ms;
+        let run = Run {
+            scenario: self,
+            draws,
+            chaos_ms: (system.coordinator.freshness_ms * rounds).clamp(chaos.least, chaos.most),
+            deadline_ms: within(place, "deadline", 0, self.timings.deadline_ms),
+            system,
+            tables: tables::lake_stream(&self.workload, draws),
+            guards: tables::guards(self.workload.catalog.as_ref(), draws),
+            plain: tables::plain(self.workload.catalog.as_ref(), draws),
+            overwrites: place.chance("overwrites", 0, self.workload.overwrites_permille.0),
+        };
+        let mut cast = Cast::new(&self.workload.sessions, draws);
+        let mut closing = closing::healed(&run, &mut cast);
+        closing.extend(closing::drained(&run, &mut cast));
+        let mut chaos = guards::chaos(&run, &mut cast);
+        let statements = within(place, "statements", 0, self.workload.statements);
+        let left = statements.saturating_sub((closing.len() + chaos.len()) as u64);
+        chaos.extend(chaos::statements(&run, &mut cast, left));
+        // By time, so that a plan reads as it happens; the sort is stable and each session's times ascend.
+        chaos.sort_by_key(|step| match &step.action {
+            Action::Run(planned) => planned.at_ms,
+            Action::Fault(_) => 0,
+        });
+        let mut steps: Vec<Step> = faults::faults(&run, &cast);
+        steps.extend(chaos);
+        steps.extend(closing);
+        let planned =
+            |side| move |table: &Table| PlannedTable { table: table.path.clone(), schema: table.schema.clone(), side };
+        let lake_side = run.guards.iter().chain(&run.plain);
+        Plan {
+            version: PLAN_VERSION,
+            scenario: self.name.clone(),
+            seed,
+            min_call_ms,
+            tables: run.tables.iter().map(planned(Side::Store)).chain(lake_side.map(planned(Side::Lake))).collect(),
+            chaos_ms: run.chaos_ms,
+            steps,
+            system: run.system,
+        }
+    }
+}
+
+/// A number within the range.
+fn within(place: Place, site: &str, occurrence: u64, range: Range) -> u64 {
+    place.between_inclusive(site, occurrence, range.least, range.most)
+}

@@ -1,0 +1,268 @@
+//! The chaos phase: writers, readers and tailers side by side.
+
+use models::contract::{ReplaceVia, Side, Statement, TableView};
+
+use super::session::{Cast, Session, Turn};
+use super::tables::Table;
+use super::{Run, within};
+use crate::draw::Place;
+use crate::plan::{NEXT_POSITION, Phase, Step};
+use crate::scenario::TableKind;
+
+/// What a writer does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Write {
+    Insert,
+    Delete,
+    DeleteAbsent,
+}
+
+/// What a reader does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Read {
+    Select,
+    Filter,
+    Lookup,
+}
+
+/// What the catalog session tries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    Rename,
+    Replace,
+    Truncate,
+    WriteRealTime,
+    AlterOptions,
+    CreateExisting,
+    Describe,
+}
+
+/// The ways to a replace (C2).
+pub(super) const REPLACE_VIAS: [ReplaceVia; 3] = [ReplaceVia::Catalog, ReplaceVia::CreateOrReplace, ReplaceVia::Rtas];
+
+/// So many statements of the chaos phase, as the scenario's mix shares them out.
+pub(super) fn statements(run: &Run<'_>, cast: &mut Cast, count: u64) -> Vec<Step> {
+    let place = run.draws.at("plan", "chaos");
+    let workload = &run.scenario.workload;
+    let reads = count * within(place, "reads-percent", 0, workload.reads_percent) / 100;
+    let attempts =
+        workload.catalog.as_ref().map_or(0, |mix| count * within(place, "catalog-percent", 0, mix.percent) / 100);
+    let overwrites = if run.overwrites { place.between_inclusive("overwrites", 0, 1, 4) } else { 0 };
+    let writes = count.saturating_sub(reads + attempts + overwrites);
+    let tails = reads / 4;
+    let pace = Pace { chaos_ms: run.chaos_ms, bursts: bursts(run, place) };
+    let mut steps = Vec::with_capacity(count as usize);
+
+    let mix = Mixes::draw(run, place);
+    share(&mut cast.writers, writes, |session, number, of| {
+        let turn = session.turn(Phase::Chaos);
+        let at_ms = pace.at_ms(turn.place, number, of);
+        let early = at_ms < run.chaos_ms / 2;
+        let table = mix.table(turn.place, run);
+        let statement = write(run, table, &turn, &mix, early);
+        steps.push(turn.step(at_ms, run.deadline_ms, statement));
+    });
+    share(&mut cast.readers, reads - tails, |session, number, of| {
+        let turn = session.turn(Phase::Chaos);
+        let at_ms = pace.at_ms(turn.place, number, of);
+        let table = mix.table(turn.place, run);
+        let (read, real_time) =
+            turn.place.pick_weighted("read", 0, &mix.reads).copied().unwrap_or((Read::Select, true));
+        let statement = read_statement(table, turn.place, read, real_time);
+        steps.push(turn.step(at_ms, run.deadline_ms, statement));
+    });
+    share(&mut cast.tailers, tails, |session, number, of| {
+        let turn = session.turn(Phase::Chaos);
+        let at_ms = pace.at_ms(turn.place, number, of);
+        // Table after table: the first round begins at the earliest change.
+        let tables = run.tables.len() as u64;
+        let table = &run.tables[(number % tables) as usize];
+        let from = if number < tables { "earliest" } else { NEXT_POSITION };
+        let max = turn.place.between_inclusive("max", 0, 20, 400);
+        let statement = Statement::Changes { table: table.real_time(), from: from.to_owned(), max };
+        steps.push(turn.step(at_ms, run.deadline_ms, statement));
+    });
+    for number in 0..attempts {
+        let turn = cast.catalog.turn(Phase::Chaos);
+        let at_ms = pace.at_ms(turn.place, number, attempts);
+        let statement = attempt(mix.table(turn.place, run), &turn, &mix);
+        steps.push(turn.step(at_ms, run.deadline_ms, statement));
+    }
+    let append: Vec<&Table> = run.tables.iter().filter(|table| table.kind == TableKind::Append).collect();
+    for number in 0..overwrites {
+        let turn = cast.overwriter.turn(Phase::Chaos);
+        if let Some(table) = turn.place.pick("table", 0, &append) {
+            let at_ms = pace.at_ms(turn.place, number, overwrites);
+            let statement = overwrite(table, &turn);
+            steps.push(turn.step(at_ms, run.deadline_ms, statement));
+        }
+    }
+    steps
+}
+
+/// Shares out `count` turns among the sessions, as evenly as can be; calls `take(session, number, of)`, where `number`
+/// counts the session's own turns from 0 up to `of`, exclusive.
+fn share(sessions: &mut [Session], count: u64, mut take: impl FnMut(&mut Session, u64, u64)) {
+    let sharers = sessions.len() as u64;
+    for (index, session) in sessions.iter_mut().enumerate() {
+        let of = count / sharers + u64::from((index as u64) < count % sharers);
+        for number in 0..of {
+            take(session, number, of);
+        }
+    }
+}
+
+/// How the statements of a session are spread over the chaos phase.
+struct Pace {
+    chaos_ms: u64,
+    /// The number of bursts; `None`: evenly.
+    bursts: Option<u64>,
+}
+
+fn bursts(run: &Run<'_>, place: Place) -> Option<u64> {
+    place
+        .chance("bursty", 0, run.scenario.workload.bursty_permille.0)
+        .then(|| place.between_inclusive("bursts", 0, 3, 8))
+}
+
+impl Pace {
+    /// When the session's turn with this number begins; it ascends with the number.
+    fn at_ms(&self, place: Place, number: u64, of: u64) -> u64 {
+        let slots = self.bursts.unwrap_or(of).clamp(1, of.max(1));
+        let slot = number * slots / of.max(1);
+        let slot_ms = self.chaos_ms / slots;
+        // The first turn of this slot, so that turns within one burst keep their order.
+        let first = (slot * of.max(1)).div_ceil(slots);
+        let in_slot = of.max(1).div_ceil(slots);
+        let within_ms = if self.bursts.is_some() { slot_ms.min(in_slot * 12) } else { slot_ms };
+        let step_ms = within_ms / in_slot;
+        slot * slot_ms + (number - first) * step_ms + place.below_exclusive("at", 0, step_ms.max(1))
+    }
+}
+
+/// The weights of a run: the scenario's, each made lighter or heavier for this run.
+struct Mixes {
+    tables: Vec<(u64, usize)>,
+    writes: Vec<(u64, Write)>,
+    reads: Vec<(u64, (Read, bool))>,
+    attempts: Vec<(u64, Attempt)>,
+}
+
+impl Mixes {
+    fn draw(run: &Run<'_>, place: Place) -> Self {
+        let workload = &run.scenario.workload;
+        let reweigh = |site: &str, index: usize, weight: u64| {
+            weight * place.pick(site, index as u64, &[1, 2, 2, 4, 8]).copied().unwrap_or(1)
+        };
+        let writes = &workload.writes;
+        let writes = [
+            (writes.insert, Write::Insert),
+            (writes.delete, Write::Delete),
+            (writes.delete_absent, Write::DeleteAbsent),
+        ];
+        let reads = &workload.reads;
+        let reads = [
+            (reads.select, (Read::Select, false)),
+            (reads.select_rt, (Read::Select, true)),
+            (reads.filter, (Read::Filter, false)),
+            (reads.filter_rt, (Read::Filter, true)),
+            (reads.lookup, (Read::Lookup, false)),
+            (reads.lookup_rt, (Read::Lookup, true)),
+        ];
+        let attempts = workload.catalog.as_ref().map_or(Vec::new(), |mix| {
+            vec![
+                (mix.rename, Attempt::Rename),
+                (mix.replace, Attempt::Replace),
+                (mix.truncate, Attempt::Truncate),
+                (mix.write_rt, Attempt::WriteRealTime),
+                (mix.alter_options, Attempt::AlterOptions),
+                (mix.create_existing, Attempt::CreateExisting),
+                (mix.describe, Attempt::Describe),
+            ]
+        });
+        Self {
+            tables: (0..run.tables.len()).map(|index| (reweigh("table-weight", index, 1), index)).collect(),
+            writes: reweighed(&writes, |index, weight| reweigh("write-weight", index, weight)),
+            reads: reweighed(&reads, |index, weight| reweigh("read-weight", index, weight)),
+            attempts: reweighed(&attempts, |index, weight| reweigh("attempt-weight", index, weight)),
+        }
+    }
+
+    fn table<'a>(&self, place: Place, run: &'a Run<'_>) -> &'a Table {
+        &run.tables[place.pick_weighted("table", 0, &self.tables).copied().unwrap_or(0)]
+    }
+}
+
+fn reweighed<T: Copy>(items: &[(u64, T)], reweigh: impl Fn(usize, u64) -> u64) -> Vec<(u64, T)> {
+    items.iter().enumerate().map(|(index, (weight, item))| (reweigh(index, *weight), *item)).collect()
+}
+
+fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, early: bool) -> Statement {
+    let count = within(turn.place, "rows", 0, run.scenario.workload.rows_per_write);
+    let write = match table.kind {
+        TableKind::Append => Write::Insert,
+        TableKind::Key => turn.place.pick_weighted("write", 0, &mix.writes).copied().unwrap_or(Write::Insert),
+    };
+    match write {
+        Write::Insert => Statement::Insert { table: table.base(), rows: table.rows(turn, count, early, None) },
+        Write::Delete => Statement::Delete { table: table.base(), keys: table.keys(turn.place, count, early) },
+        Write::DeleteAbsent => Statement::Delete { table: table.base(), keys: table.absent_keys(turn.place, count) },
+    }
+}
+
+/// A read of a table. Where the table has no keys a lookup becomes a select by filter.
+pub(super) fn read_statement(table: &Table, place: Place, read: Read, real_time: bool) -> Statement {
+    let view: TableView = if real_time { table.real_time() } else { table.base() };
+    match (read, table.kind) {
+        (Read::Select, _) => Statement::Select { table: view, filter: Default::default(), at_snapshot: None },
+        (Read::Lookup, TableKind::Key) => Statement::Lookup { table: view, key: table.key(place) },
+        (Read::Filter | Read::Lookup, _) => {
+            Statement::Select { table: view, filter: table.filter(place), at_snapshot: None }
+        }
+    }
+}
+
+/// An overwrite in the lake (C15): of one partition, of those that the rows name, or of the whole table.
+pub(super) fn overwrite(table: &Table, turn: &Turn) -> Statement {
+    let count = turn.place.between_inclusive("rows", 0, 0, 4);
+    // The rows of a static overwrite all lie in its partition.
+    let partition = table.partition(turn.place, 100).filter(|_| turn.place.chance("static", 0, 500));
+    let rows = table.rows(turn, count, false, partition);
+    Statement::InsertOverwrite {
+        table: table.path.clone(),
+        partition: partition.map(|value| [("dt".to_owned(), value.clone())].into()),
+        rows,
+    }
+}
+
+fn attempt(table: &Table, turn: &Turn, mix: &Mixes) -> Statement {
+    let place = turn.place;
+    let path = table.path.clone();
+    match place.pick_weighted("attempt", 0, &mix.attempts).copied().unwrap_or(Attempt::Rename) {
+        Attempt::Rename => Statement::RenameTable { table: path, to: table.derived("renamed"), if_exists: false },
+        Attempt::Replace => {
+            let via = place.pick("via", 0, &REPLACE_VIAS).copied().unwrap_or_default();
+            Statement::ReplaceTable { table: path, schema: table.schema.clone(), via }
+        }
+        Attempt::Truncate => Statement::TruncateTable { table: path },
+        Attempt::WriteRealTime if table.kind == TableKind::Key && place.chance("delete", 0, 400) => {
+            Statement::Delete { table: table.real_time(), keys: table.keys(place, 1, false) }
+        }
+        Attempt::WriteRealTime => {
+            Statement::Insert { table: table.real_time(), rows: table.rows(turn, 1, false, None) }
+        }
+        Attempt::AlterOptions => Statement::AlterOptions {
+            table: path,
+            set: [("comment".to_owned(), format!("c{}", place.below_exclusive("comment", 0, 10)))].into(),
+            reset: Vec::new(),
+            side: Side::Lake,
+        },
+        Attempt::CreateExisting => {
+            Statement::CreateTable { table: path, schema: table.schema.clone(), if_not_exists: true, side: Side::Lake }
+        }
+        Attempt::Describe => {
+            let side = if place.chance("store-side", 0, 500) { Side::Store } else { Side::Lake };
+            Statement::Describe { table: path, side }
+        }
+    }
+}

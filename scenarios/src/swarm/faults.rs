@@ -1,0 +1,182 @@
+//! The faults of a run: which groups are on, how hot the run is, where each fault strikes. What a correct system might
+//! not survive is left out (rule 7).
+
+use super::session::{Cast, Session};
+use super::{Run, within};
+use crate::draw::Place;
+use crate::plan::calls::{CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, STORE, TIERING, tiering_worker};
+use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Step};
+use crate::scenario::{
+    CallFaultKind, CallNemesis, Length, Nemeses, PartitionNemesis, Permille, Range, Role, WindowNemesis,
+};
+
+/// A run with fewer faults than this gets more of those that are on.
+const FEWEST: u64 = 6;
+/// A run has at most so many.
+const MOST: usize = 40;
+
+/// One group of a scenario, by the shape of its faults.
+#[derive(Clone, Copy)]
+enum Group<'a> {
+    Calls(&'a CallNemesis),
+    Crashes(&'a WindowNemesis),
+    Pauses(&'a WindowNemesis),
+    Partitions(&'a PartitionNemesis),
+    Outages(&'a WindowNemesis),
+}
+
+impl Group<'_> {
+    fn head(&self) -> (&str, Permille, Range) {
+        match self {
+            Self::Calls(group) => (&group.name, group.on_permille, group.count),
+            Self::Crashes(group) | Self::Pauses(group) | Self::Outages(group) => {
+                (&group.name, group.on_permille, group.count)
+            }
+            Self::Partitions(group) => (&group.name, group.on_permille, group.count),
+        }
+    }
+}
+
+fn groups(nemeses: &Nemeses) -> Vec<Group<'_>> {
+    let calls = nemeses.calls.iter().map(Group::Calls);
+    let hosts = nemeses.crashes.iter().map(Group::Crashes).chain(nemeses.pauses.iter().map(Group::Pauses));
+    let links = nemeses.partitions.iter().map(Group::Partitions);
+    calls.chain(hosts).chain(links).chain(nemeses.outages.iter().map(Group::Outages)).collect()
+}
+
+/// The fault steps of the run.
+pub(super) fn faults(run: &Run<'_>, cast: &Cast) -> Vec<Step> {
+    let all = groups(&run.scenario.nemeses);
+    let place_of = |group: &Group<'_>| run.draws.at("nemesis", group.head().0);
+    let mut on: Vec<Group<'_>> =
+        all.iter().filter(|group| place_of(group).chance("on", 0, group.head().1.0)).copied().collect();
+    if on.is_empty() {
+        on.extend(run.draws.at("plan", "nemeses").pick("only", 0, &all));
+    }
+    let heat_percent = run.draws.at("plan", "nemeses").between_inclusive("heat", 0, 50, 160);
+    let count = |group: &Group<'_>| (within(place_of(group), "count", 0, group.head().2) * heat_percent / 100).max(1);
+    let counts: Vec<u64> = on.iter().map(count).collect();
+    let most = counts.iter().copied().max().unwrap_or(0).max(FEWEST);
+    // One of each group, then a second one, and so on: a limit cuts all alike.
+    let mut drawn: Vec<(String, Fault)> = Vec::new();
+    let mut spare: Vec<(String, Fault)> = Vec::new();
+    for number in 0..most {
+        for (group, count) in on.iter().zip(&counts) {
+            let id = format!("{}-{}", group.head().0, number + 1);
+            let fault = fault(run, cast, *group, run.draws.at("nemesis", &id));
+            if number < *count { drawn.push((id, fault)) } else { spare.push((id, fault)) }
+        }
+    }
+    let mut budget = Budget::new(run.chaos_ms);
+    let mut taken = Vec::new();
+    for (id, fault) in &drawn {
+        if taken.len() < MOST && budget.take(fault).is_ok() {
+            taken.push((id, fault));
+        }
+    }
+    for (id, fault) in &spare {
+        if (taken.len() as u64) < FEWEST && budget.take(fault).is_ok() {
+            taken.push((id, fault));
+        }
+    }
+    taken.into_iter().map(|(id, fault)| Step { id: id.clone(), action: Action::Fault(fault.clone()) }).collect()
+}
+
+fn fault(run: &Run<'_>, cast: &Cast, group: Group<'_>, place: Place) -> Fault {
+    let host = |site: &str, roles: &[Role]| {
+        let role = place.pick(site, 0, roles).copied().unwrap_or(Role::Store);
+        host_of(run, cast, role, place)
+    };
+    // The parts that everybody needs are away only briefly, so that several windows fit into their third.
+    let window = |name: &str, lasts: Length| {
+        let share = if [STORE, COORDINATOR, LAKE].contains(&name) { 8 } else { 2 };
+        let for_ms = length_ms(run, place, lasts, run.chaos_ms / share);
+        (place.between_inclusive("at", 0, run.chaos_ms / 20, run.chaos_ms - for_ms), for_ms)
+    };
+    match group {
+        Group::Calls(group) => {
+            Fault::Call { at: address(run, cast, group, place), what: call_fault(run, group, place) }
+        }
+        Group::Crashes(group) => {
+            let host = host("host", &group.hosts);
+            let (at_ms, restart_after_ms) = window(&host, group.lasts);
+            Fault::Crash { host, at_ms, restart_after_ms }
+        }
+        Group::Pauses(group) => {
+            let host = host("host", &group.hosts);
+            let (at_ms, for_ms) = window(&host, group.lasts);
+            Fault::Pause { host, at_ms, for_ms }
+        }
+        Group::Partitions(group) => {
+            let (from, to) = (host("from", &group.from), host("to", &group.to));
+            let (at_ms, for_ms) = window(&from, group.lasts);
+            Fault::Partition {
+                from,
+                to,
+                both_ways: place.chance("both-ways", 0, group.both_ways_permille.0),
+                at_ms,
+                for_ms,
+            }
+        }
+        Group::Outages(group) => {
+            let part = host("host", &group.hosts);
+            let (at_ms, for_ms) = window(&part, group.lasts);
+            Fault::Outage { part, at_ms, for_ms }
+        }
+    }
+}
+
+/// The host that plays the role; any one of those that do.
+fn host_of(run: &Run<'_>, cast: &Cast, role: Role, place: Place) -> String {
+    let one_of = |sessions: &[Session]| {
+        place.pick("session", 0, sessions).map_or_else(String::new, |session| session.name.clone())
+    };
+    match role {
+        Role::Store => STORE.to_owned(),
+        Role::Coordinator => COORDINATOR.to_owned(),
+        Role::Lake => LAKE.to_owned(),
+        Role::Tiering => {
+            tiering_worker(1 + place.below_exclusive("worker", 0, u64::from(run.system.tiering_workers)) as u32)
+        }
+        Role::Writer => one_of(&cast.writers),
+        Role::Reader => one_of(&cast.readers),
+    }
+}
+
+fn address(run: &Run<'_>, cast: &Cast, group: &CallNemesis, place: Place) -> CallAddress {
+    let call = place.pick("call", 0, &group.calls).cloned().unwrap_or_default();
+    let caller =
+        if group.caller == Role::Tiering { TIERING.to_owned() } else { host_of(run, cast, group.caller, place) };
+    let table = if CALLS_ABOUT_NO_TABLE.contains(&call.as_str()) { None } else { place.pick("table", 0, &run.tables) };
+    CallAddress { caller, table: table.map(|table| table.path.clone()), call, nth: within(place, "nth", 0, group.nth) }
+}
+
+fn call_fault(run: &Run<'_>, group: &CallNemesis, place: Place) -> CallFault {
+    let kinds: Vec<_> = group.kinds.iter().map(|fault| (fault.weight, fault)).collect();
+    let drawn = place.pick_weighted("kind", 0, &kinds).map_or(&group.kinds[0], |fault| *fault);
+    let lasts_ms = |share: u64| drawn.lasts.map_or(1, |lasts| length_ms(run, place, lasts, run.chaos_ms / share));
+    match drawn.kind {
+        CallFaultKind::Refuse => CallFault::Refuse,
+        CallFaultKind::RequestLost => CallFault::RequestLost,
+        CallFaultKind::ReplyLost => CallFault::ReplyLost,
+        CallFaultKind::Delay => CallFault::Delay { by_ms: lasts_ms(4) },
+        CallFaultKind::ReplyDelay => CallFault::ReplyDelay { by_ms: lasts_ms(4) },
+        CallFaultKind::Duplicate => CallFault::Duplicate { after_ms: lasts_ms(4) },
+        CallFaultKind::Reorder => CallFault::Reorder { at_most_ms: lasts_ms(4) },
+        CallFaultKind::CallerCrashesBefore => CallFault::CallerCrashesBefore { restart_after_ms: lasts_ms(4) },
+        CallFaultKind::CallerCrashesAfter => CallFault::CallerCrashesAfter { restart_after_ms: lasts_ms(4) },
+        CallFaultKind::CalleeCrashesBefore => CallFault::CalleeCrashesBefore { restart_after_ms: lasts_ms(10) },
+        CallFaultKind::CalleeCrashesAfter => CallFault::CalleeCrashesAfter { restart_after_ms: lasts_ms(10) },
+    }
+}
+
+/// From 1 to `most_ms`, both included.
+fn length_ms(run: &Run<'_>, place: Place, lasts: Length, most_ms: u64) -> u64 {
+    let drawn = |range| within(place, "lasts", 0, range);
+    let wanted_ms = match lasts {
+        Length::Ms(range) => drawn(range),
+        Length::PercentOfHeartbeatTimeout(range) => run.system.coordinator.heartbeat_timeout_ms * drawn(range) / 100,
+        Length::PercentOfCallTimeout(range) => run.system.call_timeout_ms * drawn(range) / 100,
+    };
+    wanted_ms.clamp(1, most_ms)
+}
