@@ -47,7 +47,7 @@ pub fn scenarios(globs: &[String]) -> Result<Vec<&'static Scenario>, CommandErro
 
 /// The scenario of this name.
 pub fn scenario(name: &str) -> Result<&'static Scenario, CommandError> {
-    scenarios::find(name).ok_or_else(|| {
+    scenarios::find(name).map_err(|_| {
         let library = scenarios::library();
         unknown("scenario", name, library.iter().map(|scenario| scenario.name.as_str()))
     })

@@ -8,7 +8,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use models::defects::Defects;
-use scenarios::plan::{PLAN_VERSION, Plan};
+use scenarios::plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::whole_files;
@@ -89,7 +89,7 @@ pub fn write(directory: &Path, kept: &KeptSeed, defects: &Defects, jail: bool) -
     };
     let path = directory.join(format!("{}@{}", kept.scenario, kept.seed));
     whole_files::write_directory(&path, RUN_FILE, |bundle| {
-        fs::write(bundle.join(PLAN_FILE), pretty(&kept.evidence.plan)?)?;
+        fs::write(bundle.join(PLAN_FILE), kept.evidence.plan.to_json())?;
         fs::write(bundle.join(RUN_FILE), pretty(&record)?)?;
         let mut history = BufWriter::new(fs::File::create(bundle.join(HISTORY_FILE))?);
         kept.evidence.history.write(&mut history)?;
@@ -107,7 +107,10 @@ pub fn pretty(value: &impl Serialize) -> io::Result<Vec<u8>> {
 
 /// Reads a bundle. The error is a sentence that names the file.
 pub fn read(directory: &Path) -> Result<Bundle, String> {
-    let run = read_json(&directory.join(RUN_FILE), "the description of a run")?;
+    let path = directory.join(RUN_FILE);
+    let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+    let run = serde_json::from_str(&text)
+        .map_err(|error| format!("{}: expected the description of a run, found: {error}", path.display()))?;
     let plan = read_plan(&directory.join(PLAN_FILE))?;
     let path = directory.join(HISTORY_FILE);
     let history = if path.exists() { Some(read_history(&path)?) } else { None };
@@ -116,23 +119,14 @@ pub fn read(directory: &Path) -> Result<Bundle, String> {
 
 /// Reads a plan file. The error is a sentence that names file and line.
 pub fn read_plan(path: &Path) -> Result<Plan, String> {
-    let plan: Plan = read_json(path, "a plan")?;
-    if plan.version != PLAN_VERSION {
-        return Err(format!("{}: expected plan version {PLAN_VERSION}, found {}", path.display(), plan.version));
-    }
-    Ok(plan)
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    Plan::from_json(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Reads a history file. The error is a sentence that names file and line.
 pub fn read_history(path: &Path) -> Result<History, String> {
     let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
     History::read(BufReader::new(file)).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, what: &str) -> Result<T, String> {
-    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    serde_json::from_str(&text)
-        .map_err(|error| format!("{}: line {}: expected {what}, found: {error}", path.display(), error.line()))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> String {
