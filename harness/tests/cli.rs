@@ -137,3 +137,49 @@ fn a_closed_pipe_is_not_an_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((status(&output), stderr(&output).as_str()), (0, ""));
 }
+
+/// The certificate of a small campaign with these further options.
+fn certificate(place: &Path, out: &str, further: &[&str]) -> Vec<u8> {
+    let mut arguments = vec!["certify", "--seeds", "9", "--quiet", "--out", out];
+    arguments.extend(further);
+    let output = call(place, &arguments);
+    assert!([0, 2].contains(&status(&output)), "{}{}", stdout(&output), stderr(&output));
+    fs::read(place.join(out).join("certificate.json")).unwrap()
+}
+
+#[test]
+fn equal_campaigns_give_equal_bytes_whatever_the_number_of_jobs() {
+    let place = place();
+    let alone = certificate(place.path(), "alone", &["--jobs", "1"]);
+    let once = certificate(place.path(), "once", &["--jobs", "3", "--double", "0"]);
+    let again = certificate(place.path(), "again", &["--jobs", "3"]);
+    assert!(alone == again, "on one job and on three");
+    assert!(alone != once, "the certificate says how many seeds were run twice");
+    let junit = |out: &str| fs::read(place.path().join(out).join("junit.xml")).unwrap();
+    assert!(junit("alone") == junit("again"));
+    let certificate: serde_json::Value = serde_json::from_slice(&alone).unwrap();
+    assert_eq!(certificate["seeds"], 9);
+    assert_eq!(certificate["system"]["planted_defects"], serde_json::json!([]));
+    assert!(["held", "inconclusive"].contains(&certificate["conclusion"].as_str().unwrap()));
+}
+
+#[test]
+fn machine_output_is_the_certificate() {
+    let place = place();
+    let output = call(place.path(), &["certify", "--seeds", "2", "--json"]);
+    assert_eq!(output.stdout, fs::read(place.path().join("certificate/certificate.json")).unwrap());
+    assert!(stderr(&output).contains("2 seeds of"), "people read stderr");
+}
+
+#[test]
+fn a_history_that_run_traces_is_one_that_check_judges() {
+    let place = place();
+    let scenarios = call(place.path(), &["list", "scenarios", "--json"]);
+    let scenarios: serde_json::Value = serde_json::from_slice(&scenarios.stdout).unwrap();
+    let name = scenarios[0]["name"].as_str().unwrap();
+    let traced = call(place.path(), &["run", name, "--seed", "a commit", "--trace"]);
+    assert_eq!(status(&traced), 0, "{}", stderr(&traced));
+    fs::write(place.path().join("history.jsonl"), &traced.stdout).unwrap();
+    let checked = call(place.path(), &["check", "history.jsonl"]);
+    assert!([0, 2].contains(&status(&checked)), "{}", stderr(&checked));
+}

@@ -132,3 +132,46 @@ pub fn read_history(path: &Path) -> Result<History, String> {
 fn unreadable(path: &Path, error: &io::Error) -> String {
     format!("{} cannot be read: {error}", path.display())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::seed::Evidence;
+    use crate::check::Violation;
+    use crate::history::{Clock, HISTORY_VERSION, Header};
+    use models::defects::Defect;
+
+    #[test]
+    fn a_bundle_is_read_back_as_it_was_written() {
+        let place = tempfile::tempdir().unwrap();
+        let scenario = &scenarios::library()[0];
+        let plan = scenario.plan(5);
+        let header = Header {
+            history: HISTORY_VERSION,
+            tables: BTreeMap::new(),
+            bounds: plan.system.bounds(1),
+            capabilities: Vec::new(),
+            clock: Clock::Virtual,
+        };
+        let history = History { header, events: Vec::new() };
+        let violation = Violation { argument: "Row w1 appears twice.".to_owned(), events: vec![1, 2] };
+        let kept = KeptSeed {
+            scenario: scenario.name.clone(),
+            seed: 5,
+            trace_hash: 0xabc,
+            violations: BTreeMap::from([("L3", vec![violation])]),
+            evidence: Evidence { plan: plan.clone(), history: history.clone() },
+        };
+        let path = write(place.path(), &kept, &Defects::from_iter([Defect::TwoHolders]), true).unwrap();
+        assert_eq!(path, place.path().join(format!("{}@5", scenario.name)));
+        let bundle = read(&path).unwrap();
+        assert_eq!((bundle.plan, bundle.history), (plan, Some(history)));
+        assert_eq!(bundle.run.trace_hash, "00000000000000000000000000000abc");
+        assert_eq!(bundle.run.defects, ["two-holders"]);
+        assert_eq!(bundle.run.violations["L3"][0].events, [1, 2]);
+
+        fs::remove_file(path.join(PLAN_FILE)).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(error.contains("plan.json cannot be read"), "{error}");
+    }
+}
