@@ -2,5 +2,10 @@
 //!
 //! Data flows one way: seed → plan → run → history → findings → verdict → report.
 
+pub mod campaign;
 pub mod check;
+pub mod cli;
+pub mod engine;
 pub mod history;
+pub mod replay;
+pub mod report;

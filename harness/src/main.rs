@@ -1,3 +1,7 @@
 //! The command line of lakestream-certify.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    harness::cli::main()
+}

@@ -4,6 +4,7 @@
 //! gives the same plan whatever it is run against (rule 9).
 
 pub mod draw;
+pub mod fault_kinds;
 pub mod library;
 pub mod plan;
 pub mod scenario;

@@ -45,3 +45,10 @@ pub struct Findings {
     /// How fresh the reads were.
     pub freshness: FreshnessSamples,
 }
+
+pub mod properties;
+
+/// Stand-in.
+pub fn check(_history: &crate::history::History) -> Findings {
+    Findings::default()
+}

@@ -1,0 +1,202 @@
+//! Which seeds of which scenarios a campaign runs, and in which order.
+//!
+//! The order depends on the scenarios, their weights and the range only. It never knows how many workers there are, nor
+//! what a run found.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How many seeds, or which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeedRange {
+    /// So many in all, spread over the scenarios by weight; each scenario counts from 0.
+    Total(u64),
+    /// Each of these with every scenario.
+    Each(Range<u64>),
+    /// As `Total`, without an end: somebody else says when to stop.
+    Unlimited,
+}
+
+/// A part of a campaign, to be run on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part, from 0.
+    pub index: u64,
+    /// Of how many; more than `index`.
+    pub of: u64,
+}
+
+impl Shard {
+    /// All of it.
+    pub const WHOLE: Shard = Shard { index: 0, of: 1 };
+
+    /// Whether this part has the pair. Both numbers count, so that every shard gets seeds of every scenario.
+    fn has(self, pair: Pair) -> bool {
+        (pair.seed % self.of + pair.scenario as u64 % self.of) % self.of == self.index
+    }
+}
+
+/// One (scenario, seed).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The scenario's place in the schedule's list.
+    pub scenario: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// The pairs of a campaign in order.
+///
+/// Scenarios take turns, a heavier one more often, so that any beginning of the schedule has all of them.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    turns: Vec<Turn>,
+    range: SeedRange,
+    shard: Shard,
+    issued: u64,
+}
+
+/// A scenario's claim to the next turn.
+#[derive(Clone, Debug)]
+struct Turn {
+    weight: i128,
+    credit: i128,
+    next_seed: u64,
+}
+
+impl Schedule {
+    /// The schedule for scenarios of these weights. A weight of 0 counts as 1.
+    pub fn new(weights: &[u64], range: SeedRange, shard: Shard) -> Self {
+        let turns = weights
+            .iter()
+            .map(|weight| Turn { weight: i128::from((*weight).max(1)), credit: 0, next_seed: 0 })
+            .collect();
+        Self { turns, range, shard, issued: 0 }
+    }
+
+    /// How many pairs there will be; `None` if there is no end.
+    pub fn size(&self) -> Option<u64> {
+        match &self.range {
+            SeedRange::Unlimited => None,
+            _ if self.shard == Shard::WHOLE => Some(self.size_of_whole()),
+            _ => Some(self.clone().count() as u64),
+        }
+    }
+
+    /// How many pairs all shards have together. 0 where there is no end.
+    fn size_of_whole(&self) -> u64 {
+        match &self.range {
+            SeedRange::Total(total) if !self.turns.is_empty() => *total,
+            SeedRange::Each(seeds) => seeds.end.saturating_sub(seeds.start).saturating_mul(self.turns.len() as u64),
+            _ => 0,
+        }
+    }
+
+    /// The next pair of the whole campaign.
+    fn next_of_whole(&mut self) -> Option<Pair> {
+        if self.turns.is_empty() || (self.range != SeedRange::Unlimited && self.issued >= self.size_of_whole()) {
+            return None;
+        }
+        let number = self.issued;
+        self.issued += 1;
+        match &self.range {
+            SeedRange::Each(seeds) => {
+                let scenarios = self.turns.len() as u64;
+                Some(Pair { scenario: (number % scenarios) as usize, seed: seeds.start + number / scenarios })
+            }
+            _ => Some(self.next_by_weight()),
+        }
+    }
+
+    /// Everyone earns its weight, the richest gets the turn and pays for all.
+    fn next_by_weight(&mut self) -> Pair {
+        let total: i128 = self.turns.iter().map(|turn| turn.weight).sum();
+        let mut richest = 0;
+        for index in 0..self.turns.len() {
+            self.turns[index].credit += self.turns[index].weight;
+            if self.turns[index].credit > self.turns[richest].credit {
+                richest = index;
+            }
+        }
+        let turn = &mut self.turns[richest];
+        turn.credit -= total;
+        let seed = turn.next_seed;
+        turn.next_seed += 1;
+        Pair { scenario: richest, seed }
+    }
+}
+
+impl Iterator for Schedule {
+    type Item = Pair;
+
+    fn next(&mut self) -> Option<Pair> {
+        loop {
+            let pair = self.next_of_whole()?;
+            if self.shard.has(pair) {
+                return Some(pair);
+            }
+        }
+    }
+}
+
+/// A seed as people write it: a number is itself, any other text (a commit hash, say) is hashed.
+pub fn seed_of(text: &str) -> u64 {
+    text.parse().unwrap_or_else(|_| xxh3_64(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(weights: &[u64], range: SeedRange) -> Vec<(usize, u64)> {
+        Schedule::new(weights, range, Shard::WHOLE).map(|pair| (pair.scenario, pair.seed)).collect()
+    }
+
+    #[test]
+    fn a_total_is_spread_by_weight_and_interleaved() {
+        assert_eq!(
+            pairs(&[2, 1], SeedRange::Total(6)),
+            [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)],
+            "twice as many of the first, never all at once"
+        );
+    }
+
+    #[test]
+    fn a_range_is_run_with_every_scenario() {
+        assert_eq!(pairs(&[5, 1], SeedRange::Each(7..9)), [(0, 7), (1, 7), (0, 8), (1, 8)]);
+    }
+
+    #[test]
+    fn shards_part_the_campaign() {
+        let whole = pairs(&[3, 2, 2], SeedRange::Total(100));
+        let mut parts = Vec::new();
+        for index in 0..3 {
+            let schedule = Schedule::new(&[3, 2, 2], SeedRange::Total(100), Shard { index, of: 3 });
+            let expected = schedule.size();
+            let part: Vec<_> = schedule.map(|pair| (pair.scenario, pair.seed)).collect();
+            assert_eq!(Some(part.len() as u64), expected);
+            for scenario in 0..3 {
+                assert!(part.iter().any(|pair| pair.0 == scenario), "shard {index} has scenario {scenario}");
+            }
+            parts.extend(part);
+        }
+        parts.sort_unstable();
+        let mut sorted = whole;
+        sorted.sort_unstable();
+        assert_eq!(parts, sorted);
+    }
+
+    #[test]
+    fn a_longer_campaign_begins_like_a_shorter_one() {
+        let long = pairs(&[4, 3, 1], SeedRange::Total(50));
+        assert_eq!(pairs(&[4, 3, 1], SeedRange::Total(20)), long[..20]);
+    }
+
+    #[test]
+    fn a_seed_is_a_number_or_any_text() {
+        assert_eq!(seed_of("17"), 17);
+        assert_ne!(seed_of("604b0d2"), seed_of("9c2b6fd"));
+        assert_eq!(seed_of("604b0d2"), seed_of("604b0d2"));
+    }
+}

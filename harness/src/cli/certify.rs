@@ -1,0 +1,186 @@
+//! `certify`: a campaign over scenarios and seeds, its reports and bundles.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+#[allow(clippy::disallowed_types, reason = "how long a campaign takes is told to people and part of no run")]
+use std::time::Instant;
+
+use clap::Args;
+
+use super::SystemOptions;
+use super::console::Console;
+use super::status::{CommandError, Status};
+use super::{names, values};
+use crate::campaign::schedule::{Schedule, SeedRange, Shard};
+use crate::campaign::seed::SeedOutcome;
+use crate::campaign::tally::Tally;
+use crate::campaign::{CampaignOptions, campaign};
+use crate::engine::sim;
+use crate::report::{Summary, bundle, certificate, junit, terminal, whole_files};
+
+/// How many seeds a campaign without options runs.
+const DEFAULT_SEEDS: u64 = 1_200;
+
+/// After so many seeds that say nothing about the system, the campaign ends.
+const TROUBLES_TOLERATED: usize = 10;
+
+/// The options of `certify`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Run only scenarios that match (repeatable; * and ? are wild)
+    #[arg(long = "scenario", value_name = "GLOB", env = "LAKESTREAM_CERTIFY_SCENARIO", value_delimiter = ',')]
+    scenarios: Vec<String>,
+    /// Judge only this property, and require it (repeatable)
+    #[arg(long = "property", value_name = "ID", env = "LAKESTREAM_CERTIFY_PROPERTY", value_delimiter = ',')]
+    properties: Vec<String>,
+    /// N seeds in all, spread over the scenarios by weight [default: 1200]; or A..B: each of these (B excluded) with
+    /// every scenario
+    #[arg(long, value_name = "N|A..B", env = "LAKESTREAM_CERTIFY_SEEDS", value_parser = values::seeds)]
+    seeds: Option<SeedRange>,
+    /// Begin no seed after so long, like 90s, 5m or 1h; without --seeds there is no other end
+    #[arg(long, value_name = "DURATION", env = "LAKESTREAM_CERTIFY_TIME", value_parser = values::duration)]
+    time: Option<Duration>,
+    /// How many seeds run at once [default: one a core]
+    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Run only part I of N of the campaign; I counts from 0
+    #[arg(long, value_name = "I/N", env = "LAKESTREAM_CERTIFY_SHARD", value_parser = values::shard)]
+    shard: Option<Shard>,
+    /// How many of a hundred seeds are run twice and compared
+    #[arg(long, value_name = "PERCENT", default_value = "100", env = "LAKESTREAM_CERTIFY_DOUBLE",
+          value_parser = clap::value_parser!(u64).range(0..=100))]
+    double: u64,
+    /// How many failing seeds of each property get a bundle; the rest is counted
+    #[arg(long, value_name = "N", default_value = "3", env = "LAKESTREAM_CERTIFY_MAX_FAILURES")]
+    max_failures: u64,
+    /// Where certificate.json, junit.xml and the bundles go
+    #[arg(long, value_name = "DIR", default_value = "certificate", env = "LAKESTREAM_CERTIFY_OUT")]
+    out: PathBuf,
+    #[command(flatten)]
+    system: SystemOptions,
+}
+
+/// The certificate's file name.
+const CERTIFICATE_FILE: &str = "certificate.json";
+/// The JUnit file's name.
+const JUNIT_FILE: &str = "junit.xml";
+
+/// Runs the campaign.
+#[allow(clippy::disallowed_types, reason = "how long a campaign takes is told to people and part of no run")]
+pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandError> {
+    let scenarios = names::scenarios(&options.scenarios)?;
+    let selection = names::properties(&options.properties)?;
+    let campaign_options = CampaignOptions {
+        defects: names::defects(&options.system.defects)?,
+        double_percent: options.double,
+        jobs: jobs(options.jobs),
+    };
+    let range = match (&options.seeds, options.time) {
+        (Some(range), _) => range.clone(),
+        (None, Some(_)) => SeedRange::Unlimited,
+        (None, None) => SeedRange::Total(DEFAULT_SEEDS),
+    };
+    prepare(&options.out)?;
+
+    let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
+    let schedule = Schedule::new(&weights, range, options.shard.unwrap_or(Shard::WHOLE));
+    let bar = console.progress(schedule.size());
+    let begun = Instant::now();
+    let ids = selection.ids();
+    let mut tally = Tally::new(options.max_failures);
+    let mut unheard = None;
+    let go_on = || options.time.is_none_or(|limit| begun.elapsed() < limit);
+    campaign(&scenarios, schedule, &campaign_options, go_on, |outcome| {
+        if let Err(error) = console.detail(|| seed_line(&outcome)) {
+            unheard = Some(error);
+            return ControlFlow::Break(());
+        }
+        tally.add(outcome, &ids);
+        bar.inc(1);
+        if tally.troubles.len() < TROUBLES_TOLERATED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    bar.finish_and_clear();
+    if let Some(error) = unheard {
+        return Err(error);
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+
+    let mut bundles = BTreeMap::new();
+    for kept in &tally.kept {
+        let path = bundle::write(&options.out, kept, &campaign_options.defects, sim::jail())
+            .map_err(|error| unwritable(&options.out, &error))?;
+        bundles.insert(format!("{}@{}", kept.scenario, kept.seed), path);
+    }
+    let summary = Summary {
+        tally: &tally,
+        selection: &selection,
+        defects: &campaign_options.defects,
+        jail: sim::jail(),
+        double_percent: options.double,
+        bundles: &bundles,
+    };
+    let json = write_reports(&options.out, &summary).map_err(|error| unwritable(&options.out, &error))?;
+    if console.json() {
+        console.machines(&json)?;
+    }
+    let text = if console.quiet() {
+        terminal::answer(&summary, console.paint())
+    } else {
+        terminal::report(&summary, seconds, &options.out, console.paint())
+    };
+    console.people(&text)?;
+    Ok(selection.conclude(&tally).into())
+}
+
+/// How many workers: as asked, else one a core.
+pub fn jobs(asked: Option<u16>) -> usize {
+    asked.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
+/// Makes the directory and removes an earlier campaign's answer, which must not outlive the start of this one.
+fn prepare(out: &Path) -> Result<(), CommandError> {
+    fs::create_dir_all(out).map_err(|error| unwritable(out, &error))?;
+    for file in [CERTIFICATE_FILE, JUNIT_FILE] {
+        match fs::remove_file(out.join(file)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritable(out, &error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Writes the files and returns the certificate's text.
+fn write_reports(out: &Path, summary: &Summary<'_>) -> io::Result<String> {
+    let certificate = bundle::pretty(&certificate::certificate(summary))?;
+    whole_files::write_file(&out.join(JUNIT_FILE), junit::junit(summary)?.as_bytes())?;
+    // Last, so that a certificate is there only if everything else is.
+    whole_files::write_file(&out.join(CERTIFICATE_FILE), &certificate)?;
+    Ok(String::from_utf8_lossy(&certificate).into_owned())
+}
+
+fn unwritable(out: &Path, error: &io::Error) -> CommandError {
+    CommandError::trouble(format!("the reports cannot be written to {}: {error}", out.display()))
+}
+
+/// One seed in one line.
+fn seed_line(outcome: &SeedOutcome) -> String {
+    let answer = match &outcome.trouble {
+        Some(trouble) => format!("trouble: {trouble}"),
+        None => {
+            let violated: Vec<_> = outcome.violated().collect();
+            if violated.is_empty() { "held".to_owned() } else { format!("violated {}", violated.join(", ")) }
+        }
+    };
+    format!(
+        "{} trace {} statements {} rounds {} faults {} {answer}\n",
+        outcome.name(),
+        bundle::trace_hash_text(outcome.trace_hash),
+        outcome.statistics.statements,
+        outcome.statistics.rounds_committed,
+        outcome.statistics.faults_fired,
+    )
+}

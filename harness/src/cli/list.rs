@@ -1,0 +1,108 @@
+//! `list`: what there is.
+
+use clap::{Args, ValueEnum};
+use models::defects::Defect;
+use serde_json::{Value, json};
+
+use super::console::Console;
+use super::status::{CommandError, Status};
+use crate::check::properties;
+
+/// The options of `list`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// What to list
+    what: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// What is run
+    Scenarios,
+    /// What is judged
+    Properties,
+    /// Bugs that can be planted in the reference system
+    Defects,
+    /// What can go wrong in a run
+    Faults,
+}
+
+/// One listed thing: its name, its description, and all of it for machines.
+struct Item {
+    name: String,
+    description: String,
+    data: Value,
+}
+
+/// Lists.
+pub fn list(options: &Options, console: &Console) -> Result<Status, CommandError> {
+    let items = match options.what {
+        Kind::Scenarios => scenarios(),
+        Kind::Properties => properties(),
+        Kind::Defects => defects(),
+        Kind::Faults => faults(),
+    };
+    if console.json() {
+        let data: Vec<Value> = items.into_iter().map(|item| item.data).collect();
+        let text = serde_json::to_string_pretty(&data).map_err(|error| CommandError::trouble(error.to_string()))?;
+        console.machines(&format!("{text}\n"))?;
+    } else {
+        let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
+        let lines: Vec<String> =
+            items.iter().map(|item| format!("{:<width$}  {}\n", item.name, item.description)).collect();
+        console.people(&lines.concat())?;
+    }
+    Ok(Status::Held)
+}
+
+fn scenarios() -> Vec<Item> {
+    let library = scenarios::library();
+    let items = library.iter().map(|scenario| Item {
+        name: scenario.name.clone(),
+        description: format!("weight {:>2}  {}", scenario.weight, scenario.description),
+        data: json!({ "name": scenario.name, "weight": scenario.weight, "description": scenario.description,
+                       "exercises": scenario.exercises }),
+    });
+    items.collect()
+}
+
+fn properties() -> Vec<Item> {
+    let items = properties::ALL.iter().map(|property| Item {
+        name: property.id.to_owned(),
+        description: if property.judged {
+            property.statement.to_owned()
+        } else {
+            format!("{} (not judged by this version)", property.statement)
+        },
+        data: json!({
+            "id": property.id,
+            "family": property.family,
+            "statement": property.statement,
+            "judged": property.judged,
+        }),
+    });
+    items.collect()
+}
+
+fn defects() -> Vec<Item> {
+    let items = Defect::ALL.iter().map(|defect| Item {
+        name: defect.id().to_owned(),
+        description: format!("{:<4} {} ({})", defect.property(), defect.bug(), defect.source()),
+        data: json!({
+            "id": defect.id(),
+            "property": defect.property(),
+            "bug": defect.bug(),
+            "source": defect.source(),
+        }),
+    });
+    items.collect()
+}
+
+fn faults() -> Vec<Item> {
+    let items = scenarios::fault_kinds::FAULT_KINDS.iter().map(|(kind, description)| Item {
+        name: (*kind).to_owned(),
+        description: (*description).to_owned(),
+        data: json!({ "kind": kind, "description": description }),
+    });
+    items.collect()
+}

@@ -1,0 +1,82 @@
+//! A run compared with an earlier one: where they part first.
+//!
+//! It never knows why they differ.
+
+use std::fmt;
+
+use crate::history::History;
+
+/// The first place where two histories differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The event's ordinal; `None` for the header.
+    pub event: Option<u64>,
+    /// What the earlier run has there, as JSON; `None` if it has ended.
+    pub earlier: Option<String>,
+    /// What the later run has there, as JSON; `None` if it has ended.
+    pub later: Option<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const ENDED: &str = "nothing, it has ended";
+        match self.event {
+            Some(event) => write!(formatter, "the first event that differs is event {event}")?,
+            None => formatter.write_str("the headers differ")?,
+        }
+        let earlier = self.earlier.as_deref().unwrap_or(ENDED);
+        let later = self.later.as_deref().unwrap_or(ENDED);
+        write!(formatter, "\n  earlier: {earlier}\n  now:     {later}")
+    }
+}
+
+/// The first difference between two histories; `None` if they are equal.
+pub fn first_difference(earlier: &History, later: &History) -> Option<Difference> {
+    if earlier.header != later.header {
+        return Some(Difference { event: None, earlier: json(&earlier.header), later: json(&later.header) });
+    }
+    let length = earlier.events.len().max(later.events.len());
+    let place = (0..length).find(|place| earlier.events.get(*place) != later.events.get(*place))?;
+    Some(Difference {
+        event: Some(place as u64),
+        earlier: earlier.events.get(place).and_then(json),
+        later: later.events.get(place).and_then(json),
+    })
+}
+
+/// One line of a history. Every part of one has a JSON form.
+fn json(line: &impl serde::Serialize) -> Option<String> {
+    serde_json::to_string(line).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{Entry, Event, RunPhase};
+
+    fn history(phases: &[RunPhase]) -> History {
+        let header = r#"{"history":1,"tables":{},"bounds":{"rt_staleness_ms":0,"lake_freshness_ms":1,"recovery_ms":1},"capabilities":[],"clock":"virtual"}"#;
+        let mut history = History::read(header.as_bytes()).unwrap();
+        for (n, phase) in phases.iter().enumerate() {
+            history.events.push(Entry { n: n as u64, at_ms: 5, event: Event::Phase { phase: *phase } });
+        }
+        history
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let earlier = history(&[RunPhase::Chaos, RunPhase::Healed]);
+        assert_eq!(first_difference(&earlier, &earlier), None);
+        let later = history(&[RunPhase::Chaos, RunPhase::End, RunPhase::End]);
+        let difference = first_difference(&earlier, &later).unwrap();
+        assert_eq!(difference.event, Some(1));
+        assert!(difference.to_string().contains("event 1\n  earlier: {\"n\":1,\"at_ms\":5,"), "{difference}");
+    }
+
+    #[test]
+    fn a_shorter_run_differs_where_it_ends() {
+        let difference = first_difference(&history(&[RunPhase::Chaos, RunPhase::End]), &history(&[RunPhase::Chaos]));
+        let difference = difference.unwrap();
+        assert_eq!((difference.event, difference.later), (Some(1), None));
+    }
+}

@@ -1,0 +1,90 @@
+//! `junit.xml`, for the test views of CI systems: a suite a property family, and one of all scenarios.
+//!
+//! It never holds a time stamp.
+
+use std::io;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::{Summary, replay_line};
+use crate::campaign::tally::{PropertyTally, Verdict};
+use crate::check::properties::Property;
+
+/// The file's content.
+pub fn junit(summary: &Summary<'_>) -> io::Result<String> {
+    let mut report = Report::new("lakestream-certify");
+    let mut suite: Option<TestSuite> = None;
+    for property in &summary.selection.properties {
+        let family = property.family;
+        let same = suite.as_ref().is_some_and(|suite| suite.name.as_str() == family);
+        if !same && let Some(finished) = suite.replace(TestSuite::new(family)) {
+            report.add_test_suite(finished);
+        }
+        if let Some(suite) = &mut suite {
+            suite.add_test_case(property_case(summary, property));
+        }
+    }
+    if let Some(finished) = suite {
+        report.add_test_suite(finished);
+    }
+    report.add_test_suite(scenarios(summary));
+    report.to_string().map_err(io::Error::other)
+}
+
+fn property_case(summary: &Summary<'_>, property: &Property) -> TestCase {
+    let nothing = PropertyTally::default();
+    let tally = summary.tally.properties.get(property.id).unwrap_or(&nothing);
+    let verdict = summary.tally.verdict(property);
+    let status = match verdict {
+        Verdict::Held => TestCaseStatus::success(),
+        Verdict::Violated => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_type(verdict.word());
+            status.set_message(format!("violated in {} seeds", tally.failing_seeds));
+            let stories: Vec<String> = tally
+                .failures
+                .iter()
+                .map(|failing| {
+                    let replay = replay_line(&failing.seed, summary.defects);
+                    format!("{}: {}\n{replay}", failing.seed, failing.violation.argument)
+                })
+                .collect();
+            status.set_description(stories.join("\n\n"));
+            status
+        }
+        _ => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(verdict.word());
+            status
+        }
+    };
+    let mut case = TestCase::new(format!("{} {}", property.id, property.statement), status);
+    case.set_classname(property.family);
+    case
+}
+
+/// A case a scenario: seeds that failed, or that say nothing about the system.
+fn scenarios(summary: &Summary<'_>) -> TestSuite {
+    let mut suite = TestSuite::new("scenarios");
+    for (name, tally) in &summary.tally.scenarios {
+        let status = if tally.failing_seeds > 0 {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_message(format!("{} of {} seeds violated a property", tally.failing_seeds, tally.seeds));
+            status
+        } else if tally.troubled_seeds > 0 {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            let prefix = format!("{name}@");
+            let troubles = summary.tally.troubles.iter().filter(|trouble| trouble.seed.starts_with(&prefix));
+            let stories: Vec<_> = troubles.map(|trouble| format!("{}: {}", trouble.seed, trouble.message)).collect();
+            status.set_message(format!("{} of {} seeds say nothing", tally.troubled_seeds, tally.seeds));
+            status.set_description(stories.join("\n"));
+            status
+        } else {
+            TestCaseStatus::success()
+        };
+        let mut case = TestCase::new(name.as_str(), status);
+        case.set_classname("scenarios");
+        suite.add_test_case(case);
+    }
+    suite
+}

@@ -1,0 +1,353 @@
+//! The verdict table and what follows it, at most 100 columns wide where the width is ours to choose.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::paint::Paint;
+use super::{Summary, grouped, percent, replay_line};
+use crate::campaign::conclusion::Conclusion;
+use crate::campaign::histogram::{Histogram, Quantiles};
+use crate::campaign::tally::{LONG_RUN_STATEMENTS, PropertyTally, Tally, Verdict};
+use crate::check::properties::Property;
+
+/// The widest line of the table.
+const WIDTH: usize = 100;
+const ID_WIDTH: usize = 4;
+const VERDICT_WIDTH: usize = 13;
+const JUDGEMENTS_WIDTH: usize = 11;
+const SEEDS_WIDTH: usize = 9;
+/// What the other columns and the two blanks between columns leave.
+const STATEMENT_WIDTH: usize = WIDTH - ID_WIDTH - VERDICT_WIDTH - JUDGEMENTS_WIDTH - SEEDS_WIDTH - 4 * 2;
+/// How many troubled seeds are told in full.
+const TROUBLES_SHOWN: usize = 5;
+
+/// The whole report. It ends with the line that replays the first failing seed, if there is one. `seconds` is how long
+/// the campaign took, `out` where its files lie.
+pub fn report(summary: &Summary<'_>, seconds: f64, out: &Path, paint: Paint) -> String {
+    let mut text = banner(summary, seconds, paint);
+    text.push('\n');
+    text.push_str(&verdict_table(summary, paint));
+    text.push('\n');
+    text.push_str(&freshness(summary.tally, paint));
+    text.push_str(&shares(summary.tally, paint));
+    text.push_str(&not_judged(summary, paint));
+    let _ = writeln!(text, "written to {}\n", out.display());
+    text.push_str(&answer(summary, paint));
+    text
+}
+
+/// The answer without the figures.
+pub fn answer(summary: &Summary<'_>, paint: Paint) -> String {
+    format!("{}{}{}", troubles(summary, paint), conclusion(summary, paint), failures(summary, paint))
+}
+
+/// What ran, and how fast.
+pub fn banner(summary: &Summary<'_>, seconds: f64, paint: Paint) -> String {
+    let seeds = summary.tally.totals.seeds;
+    let rate = if seconds > 0.0 { seeds as f64 / seconds } else { 0.0 };
+    let jail = if summary.jail { "on" } else { "off" };
+    let system = if summary.defects.iter().next().is_none() {
+        "reference system".to_owned()
+    } else {
+        let planted: Vec<_> = summary.defects.iter().map(|defect| defect.id()).collect();
+        format!("reference system with {}", planted.join(", "))
+    };
+    let twice = match summary.double_percent {
+        100 => "each run twice".to_owned(),
+        percent => format!("{percent} % of them run twice"),
+    };
+    format!(
+        "{} · {system} · jail: {jail}\n{} seeds of {} scenarios, {twice} · {rate:.1} seeds/s\n",
+        paint.bold(concat!("lakestream-certify ", env!("CARGO_PKG_VERSION"))),
+        grouped(seeds),
+        summary.tally.scenarios.len(),
+    )
+}
+
+/// One line a property.
+pub fn verdict_table(summary: &Summary<'_>, paint: Paint) -> String {
+    let row = |id: &str, statement: &str, verdict: &str, judgements: &str, seeds: &str| {
+        format!(
+            "{id:<ID_WIDTH$}  {statement:<STATEMENT_WIDTH$}  {verdict}  {judgements:>JUDGEMENTS_WIDTH$}  {seeds:>SEEDS_WIDTH$}\n"
+        )
+    };
+    let head = row("", "property", &format!("{:<VERDICT_WIDTH$}", "verdict"), "judgements", "in seeds");
+    let mut text = paint.bold(head.trim_end());
+    text.push('\n');
+    let nothing = PropertyTally::default();
+    for property in &summary.selection.properties {
+        let tally = summary.tally.properties.get(property.id).unwrap_or(&nothing);
+        let verdict = summary.tally.verdict(property);
+        let word = painted(verdict, &format!("{:<VERDICT_WIDTH$}", verdict.word()), paint);
+        text.push_str(&row(
+            property.id,
+            &shortened(property.statement, STATEMENT_WIDTH),
+            &word,
+            &grouped(tally.judged),
+            &grouped(tally.seeds_exercised),
+        ));
+    }
+    text
+}
+
+fn painted(verdict: Verdict, text: &str, paint: Paint) -> String {
+    match verdict {
+        Verdict::Violated => paint.red(text),
+        Verdict::Held => paint.green(text),
+        Verdict::Inconclusive | Verdict::NotExercised => paint.yellow(text),
+        Verdict::Noted | Verdict::NotTested => paint.dim(text),
+    }
+}
+
+/// The first sentence or clause that fits, else as many whole words as fit and an ellipsis.
+fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let needed = word.chars().count() + usize::from(!short.is_empty());
+        // One column is kept for the ellipsis.
+        if used + needed > width - 1 {
+            break;
+        }
+        if !short.is_empty() {
+            short.push(' ');
+        }
+        short.push_str(word);
+        used += needed;
+    }
+    format!("{}…", short.trim_end_matches([',', ';', ':', '.']))
+}
+
+/// How fresh reads were.
+fn freshness(tally: &Tally, paint: Paint) -> String {
+    let (real_time, lake) = tally.freshness();
+    let mut text = paint.bold("freshness (simulated ms)          p50        p90        p99        max     writes");
+    text.push('\n');
+    let mut line = |name: &str, histogram: &Histogram| match histogram.quantiles() {
+        None => writeln!(text, "{name:<27}  no samples"),
+        Some(Quantiles { samples, p50_ms, p90_ms, p99_ms, max_ms }) => writeln!(
+            text,
+            "{name:<27}{:>10} {:>10} {:>10} {:>10} {:>10}",
+            grouped(p50_ms),
+            grouped(p90_ms),
+            grouped(p99_ms),
+            grouped(max_ms),
+            grouped(samples)
+        ),
+    };
+    // Writing to a String cannot fail.
+    let _ = line("ack to `$rt` read", &real_time);
+    let _ = line("ack to lake", &lake);
+    text.push('\n');
+    text
+}
+
+/// What the runs were like.
+fn shares(tally: &Tally, paint: Paint) -> String {
+    let totals = &tally.totals;
+    let share = |part, whole| percent(part, whole).map_or("–".to_owned(), |percent| format!("{percent:.1} %"));
+    let mean_rounds = match totals.judged_seeds {
+        0 => "–".to_owned(),
+        seeds => format!("{:.1}", totals.rounds_committed as f64 / seeds as f64),
+    };
+    let lines = [
+        (format!("runs with ≥ {LONG_RUN_STATEMENTS} statements"), share(totals.long_runs, totals.judged_seeds)),
+        ("tiering rounds committed, mean a run".to_owned(), mean_rounds),
+        ("writes that were acked".to_owned(), share(totals.writes_acked, totals.writes)),
+        ("statements that read".to_owned(), share(totals.reads, totals.statements)),
+        ("seeds with a fault that struck".to_owned(), share(totals.seeds_with_fault, totals.judged_seeds)),
+        (
+            "seeds with a crash between lake commit and registration".to_owned(),
+            share(totals.seeds_with_crash_after_commit, totals.judged_seeds),
+        ),
+    ];
+    let mut text = paint.bold("the runs");
+    text.push('\n');
+    for (what, value) in lines {
+        let _ = writeln!(text, "{what:<56} {value:>9}");
+    }
+    text.push('\n');
+    text
+}
+
+/// The properties that got no judgement, and why.
+fn not_judged(summary: &Summary<'_>, paint: Paint) -> String {
+    let mut text = String::new();
+    for (verdict, reason) in [
+        (Verdict::NotExercised, "nothing happened that could be judged"),
+        (Verdict::Inconclusive, "the evidence decided nothing"),
+        (Verdict::NotTested, "not judged by this version"),
+    ] {
+        let ids = summary.ids_with(verdict);
+        if !ids.is_empty() {
+            let heading = paint.bold(&format!("{} ({reason}):", verdict.word()));
+            let _ = writeln!(text, "{heading}\n{}", wrapped(&ids));
+        }
+    }
+    let noted: Vec<&Property> = summary
+        .selection
+        .properties
+        .iter()
+        .copied()
+        .filter(|property| summary.tally.properties.get(property.id).is_some_and(|tally| !tally.notes.is_empty()))
+        .collect();
+    if !noted.is_empty() {
+        let _ = writeln!(text, "{}", paint.bold("noted (the texts are silent):"));
+        for property in noted {
+            for (note, seeds) in &summary.tally.properties[property.id].notes {
+                let _ = writeln!(text, "  {:<ID_WIDTH$} {note} ({} seeds)", property.id, grouped(*seeds));
+            }
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// Ids, indented, in lines of at most [`WIDTH`].
+fn wrapped(ids: &[&str]) -> String {
+    let mut lines = vec!["  ".to_owned()];
+    for (place, id) in ids.iter().enumerate() {
+        let item = if place + 1 == ids.len() { (*id).to_owned() } else { format!("{id}, ") };
+        if lines.last().is_some_and(|line| line.len() + item.len() > WIDTH) {
+            lines.push("  ".to_owned());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(&item);
+        }
+    }
+    lines.join("\n")
+}
+
+/// Seeds that say nothing about the system.
+fn troubles(summary: &Summary<'_>, paint: Paint) -> String {
+    let troubles = &summary.tally.troubles;
+    if troubles.is_empty() {
+        return String::new();
+    }
+    let heading = format!("{} seeds say nothing about the system", grouped(troubles.len() as u64));
+    let mut text = format!("{}\n", paint.red(&heading));
+    for trouble in troubles.iter().take(TROUBLES_SHOWN) {
+        let _ = writeln!(text, "  {}: {}", trouble.seed, trouble.message);
+        let _ = writeln!(text, "  {}", replay_line(&trouble.seed, summary.defects));
+    }
+    if troubles.len() > TROUBLES_SHOWN {
+        let _ = writeln!(text, "  and {} more", troubles.len() - TROUBLES_SHOWN);
+    }
+    text.push('\n');
+    text
+}
+
+/// The one answer.
+fn conclusion(summary: &Summary<'_>, paint: Paint) -> String {
+    let tally = summary.tally;
+    match summary.selection.conclude(tally) {
+        Conclusion::Held => {
+            let held = summary.ids_with(Verdict::Held).len();
+            format!("{} all {held} required properties\n", paint.green("held:"))
+        }
+        Conclusion::Inconclusive => {
+            let missing: Vec<_> = summary.selection.missing(tally).iter().map(|property| property.id).collect();
+            let heading = paint.yellow("inconclusive: no decided judgement of required properties:");
+            format!("{heading}\n{}\n", wrapped(&missing))
+        }
+        Conclusion::Trouble => format!("{} see the seeds above\n", paint.red("trouble:")),
+        Conclusion::Violated => {
+            let violated = summary.ids_with(Verdict::Violated);
+            format!("{} {}\n\n", paint.red("violated:"), violated.join(", "))
+        }
+    }
+}
+
+/// For each violated property its first failing seed.
+fn failures(summary: &Summary<'_>, paint: Paint) -> String {
+    let mut blocks = Vec::new();
+    for property in &summary.selection.properties {
+        let Some(tally) = summary.tally.properties.get(property.id) else { continue };
+        let Some(first) = tally.failures.first() else { continue };
+        let mut block = format!("{} {}\n", paint.red(property.id), property.statement);
+        let _ = writeln!(
+            block,
+            "  violated in {} of {} seeds, first in {}",
+            grouped(tally.failing_seeds),
+            grouped(tally.seeds_exercised),
+            first.seed
+        );
+        let _ = writeln!(block, "  {}", first.violation.argument);
+        let _ = writeln!(block, "  events {}", event_list(&first.violation.events));
+        if let Some(bundle) = summary.bundles.get(&first.seed) {
+            let _ = writeln!(block, "  bundle: {}", bundle.display());
+        }
+        let _ = writeln!(block, "{}", replay_line(&first.seed, summary.defects));
+        blocks.push(block);
+    }
+    blocks.join("\n")
+}
+
+/// Ordinals with commas.
+pub fn event_list(events: &[u64]) -> String {
+    events.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use models::defects::{Defect, Defects};
+
+    use super::*;
+    use crate::campaign::conclusion::Selection;
+    use crate::campaign::tally::Failing;
+    use crate::check::Violation;
+    use crate::check::properties;
+
+    #[test]
+    fn a_long_statement_is_cut_between_words() {
+        assert_eq!(shortened("No row appears twice.", 40), "No row appears twice.");
+        assert_eq!(shortened("A lost row, by any means, is a violation", 13), "A lost row…");
+    }
+
+    #[test]
+    fn long_lists_are_wrapped() {
+        let ids = ["C10"; 60];
+        assert!(wrapped(&ids).lines().count() > 1);
+        assert!(wrapped(&ids).lines().all(|line| line.len() <= WIDTH));
+    }
+
+    #[test]
+    fn the_report_fits_and_ends_with_the_line_to_paste() {
+        let mut tally = Tally::new(3);
+        let property = tally.properties.entry("L3").or_default();
+        property.judged = 12_345_678;
+        property.seeds_exercised = 1_200;
+        property.violations = 1;
+        property.failing_seeds = 1;
+        let violation = Violation { argument: "Row w1 appears twice in db.t.".to_owned(), events: vec![3, 17] };
+        property.failures.push(Failing { seed: "steady@7".to_owned(), violation });
+        let selection = Selection { properties: properties::ALL.iter().collect(), named: false };
+        let defects = Defects::from_iter([Defect::TwoHolders]);
+        let bundles = BTreeMap::from([("steady@7".to_owned(), "certificate/steady@7".into())]);
+        let summary = Summary {
+            tally: &tally,
+            selection: &selection,
+            defects: &defects,
+            jail: true,
+            double_percent: 100,
+            bundles: &bundles,
+        };
+        let text = report(&summary, 2.0, Path::new("certificate"), Paint::OFF);
+        assert_eq!(text.lines().last(), Some("lakestream-certify replay steady@7 --defect two-holders"), "{text}");
+        for part in ["Row w1 appears twice in db.t.", "events 3, 17", "bundle: certificate/steady@7", "12,345,678"] {
+            assert!(text.contains(part), "expected {part:?} in {text}");
+        }
+        for line in verdict_table(&summary, Paint::OFF).lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+        let painted = report(&summary, 2.0, Path::new("certificate"), Paint { on: true });
+        assert!(painted.contains("\x1b[31;1mL3\x1b[0m"), "{painted}");
+    }
+}

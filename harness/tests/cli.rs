@@ -1,0 +1,185 @@
+//! The command line as a script sees it: exit statuses, stdout, stderr and files.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const EMPTY_HISTORY: &str = concat!(
+    r#"{"history":1,"tables":{},"bounds":{"rt_staleness_ms":0,"lake_freshness_ms":1,"recovery_ms":1},"#,
+    r#""capabilities":[],"clock":"virtual"}"#,
+    "\n"
+);
+
+/// The binary in a directory of its own, without options from the environment.
+fn command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lakestream-certify"));
+    command.args(arguments).current_dir(directory).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("LAKESTREAM_CERTIFY_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn call(directory: &Path, arguments: &[&str]) -> Output {
+    command(directory, arguments).output().unwrap()
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().expect("no signal ends the program")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn bad_input_ends_with_64_and_a_sentence() {
+    let place = place();
+    fs::write(place.path().join("plan.json"), "{\n  \"version\": 1,\n  \"scenario\": 7\n}\n").unwrap();
+    fs::write(place.path().join("history.jsonl"), "{\"history\":1}\n").unwrap();
+    fs::create_dir(place.path().join("no-bundle")).unwrap();
+    let table: &[(&[&str], &[&str])] = &[
+        (&["run", "no-such-scenario-at-all"], &["unknown scenario \"no-such-scenario-at-all\"", "expected one of"]),
+        (&["certify", "--scenario", "zzz*"], &["unknown scenario \"zzz*\""]),
+        (&["certify", "--property", "F99"], &["unknown property \"F99\", expected one of F1, "]),
+        (&["certify", "--defect", "rt-cache"], &["unknown defect \"rt-cache\", did you mean \"rt-cached\"?"]),
+        (&["replay", "nobody@3"], &["unknown scenario \"nobody\""]),
+        (&["replay", "missing.json"], &["a bundle directory, a plan file or scenario@seed", "missing.json"]),
+        (&["replay", "plan.json"], &["plan.json", "line 3", "expected"]),
+        (&["replay", "no-bundle"], &["run.json", "cannot be read"]),
+        (&["check", "missing.jsonl"], &["missing.jsonl", "cannot be read"]),
+        (&["check", "history.jsonl"], &["history.jsonl", "line 1", "expected the header of a history"]),
+        (&["check", "no-bundle"], &["no-bundle"]),
+        (&["certify", "--seeds", "9..3"], &["--seeds", "a range of seeds that is not empty"]),
+        (&["certify", "--seeds", "many"], &["--seeds", "a number of seeds like 500"]),
+        (&["certify", "--time", "5 minutes"], &["--time", "a duration like 90s"]),
+        (&["certify", "--shard", "2/2"], &["--shard", "I/N"]),
+        (&["certify", "--double", "101"], &["--double", "101"]),
+        (&["certify", "--jobs", "0"], &["--jobs"]),
+        (&["certify", "--resume", "x"], &["--resume"]),
+        (&["run", "x", "--seed", "1", "--seeds", "1..2"], &["--seed", "--seeds"]),
+        (&["list", "secrets"], &["secrets"]),
+        (&["fly"], &["fly"]),
+        (&[], &["Usage"]),
+    ];
+    for (arguments, parts) in table {
+        let output = call(place.path(), arguments);
+        let said = stderr(&output);
+        assert_eq!(status(&output), 64, "{arguments:?} said {said}");
+        for part in *parts {
+            assert!(said.contains(part), "{arguments:?}: expected {part:?} in {said}");
+        }
+        assert!(stdout(&output).is_empty(), "{arguments:?} leaves stdout alone");
+        assert!(!said.contains("panicked"), "{arguments:?} said {said}");
+    }
+    assert!(!place.path().join("certificate").exists(), "a refused campaign leaves no directory");
+}
+
+#[test]
+fn options_can_come_from_the_environment() {
+    let place = place();
+    let output = command(place.path(), &["certify"]).env("LAKESTREAM_CERTIFY_SEEDS", "3..1").output().unwrap();
+    assert_eq!(status(&output), 64);
+    assert!(stderr(&output).contains("3..1"));
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let place = place();
+    for arguments in [&["--help"][..], &["--version"], &["help", "certify"], &["replay", "--help"]] {
+        let output = call(place.path(), arguments);
+        assert_eq!(status(&output), 0, "{arguments:?}");
+        assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn lists_are_text_for_people_and_json_for_machines() {
+    let place = place();
+    for (what, key) in [("scenarios", "name"), ("properties", "id"), ("defects", "id"), ("faults", "kind")] {
+        let text = stdout(&call(place.path(), &["list", what]));
+        let output = call(place.path(), &["list", what, "--json"]);
+        assert_eq!(status(&output), 0);
+        let items: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(items.len(), text.lines().count(), "{what}");
+        for item in items {
+            let name = item[key].as_str().unwrap();
+            assert!(text.lines().any(|line| line.starts_with(name)), "{what} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_history_that_shows_nothing_is_never_held() {
+    let place = place();
+    fs::write(place.path().join("history.jsonl"), EMPTY_HISTORY).unwrap();
+    let output = call(place.path(), &["check", "history.jsonl"]);
+    assert_eq!(status(&output), 2);
+    assert_eq!(stdout(&output), "nothing was exercised\n");
+}
+
+#[test]
+fn a_closed_pipe_is_not_an_error() {
+    let place = place();
+    let mut child =
+        command(place.path(), &["list", "defects"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((status(&output), stderr(&output).as_str()), (0, ""));
+}
+
+/// The certificate of a small campaign with these further options.
+fn certificate(place: &Path, out: &str, further: &[&str]) -> Vec<u8> {
+    let mut arguments = vec!["certify", "--seeds", "9", "--quiet", "--out", out];
+    arguments.extend(further);
+    let output = call(place, &arguments);
+    assert!([0, 2].contains(&status(&output)), "{}{}", stdout(&output), stderr(&output));
+    fs::read(place.join(out).join("certificate.json")).unwrap()
+}
+
+#[test]
+fn equal_campaigns_give_equal_bytes_whatever_the_number_of_jobs() {
+    let place = place();
+    let alone = certificate(place.path(), "alone", &["--jobs", "1"]);
+    let once = certificate(place.path(), "once", &["--jobs", "3", "--double", "0"]);
+    let again = certificate(place.path(), "again", &["--jobs", "3"]);
+    assert!(alone == again, "on one job and on three");
+    assert!(alone != once, "the certificate says how many seeds were run twice");
+    let junit = |out: &str| fs::read(place.path().join(out).join("junit.xml")).unwrap();
+    assert!(junit("alone") == junit("again"));
+    let certificate: serde_json::Value = serde_json::from_slice(&alone).unwrap();
+    assert_eq!(certificate["seeds"], 9);
+    assert_eq!(certificate["system"]["planted_defects"], serde_json::json!([]));
+    assert!(["held", "inconclusive"].contains(&certificate["conclusion"].as_str().unwrap()));
+}
+
+#[test]
+fn machine_output_is_the_certificate() {
+    let place = place();
+    let output = call(place.path(), &["certify", "--seeds", "2", "--json"]);
+    assert_eq!(output.stdout, fs::read(place.path().join("certificate/certificate.json")).unwrap());
+    assert!(stderr(&output).contains("2 seeds of"), "people read stderr");
+}
+
+#[test]
+fn a_history_that_run_traces_is_one_that_check_judges() {
+    let place = place();
+    let scenarios = call(place.path(), &["list", "scenarios", "--json"]);
+    let scenarios: serde_json::Value = serde_json::from_slice(&scenarios.stdout).unwrap();
+    let name = scenarios[0]["name"].as_str().unwrap();
+    let traced = call(place.path(), &["run", name, "--seed", "a commit", "--trace"]);
+    assert_eq!(status(&traced), 0, "{}", stderr(&traced));
+    fs::write(place.path().join("history.jsonl"), &traced.stdout).unwrap();
+    let checked = call(place.path(), &["check", "history.jsonl"]);
+    assert!([0, 2].contains(&status(&checked)), "{}", stderr(&checked));
+}

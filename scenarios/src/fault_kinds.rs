@@ -1,0 +1,53 @@
+//! Every kind of fault by name, for lists; the kinds themselves are in [`crate::plan`].
+
+/// Kind and description, calls first.
+pub const FAULT_KINDS: &[(&str, &str)] = &[
+    ("delay", "a request arrives later than any healthy one"),
+    ("reply-delay", "the effect happens in time, the answer comes late"),
+    ("refuse", "a call is refused before it has an effect"),
+    ("request-lost", "a request never arrives"),
+    ("reply-lost", "the effect happens, the answer never arrives"),
+    ("duplicate", "a request arrives twice"),
+    ("reorder", "a request is overtaken by the next one"),
+    ("caller-crashes-before", "the caller dies just before it sends"),
+    ("caller-crashes-after", "the caller dies after the effect and before it learns of it"),
+    ("callee-crashes-before", "the called host dies as the request arrives, without an effect"),
+    ("callee-crashes-after", "the called host dies after the effect and before it answers"),
+    ("crash", "a host dies and comes back"),
+    ("pause", "a host stands still, then goes on where it was"),
+    ("partition", "nothing gets from one host to another"),
+    ("outage", "every call to a part is refused"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{CallFault, Fault};
+
+    #[test]
+    fn the_list_has_the_kinds_of_the_plan() {
+        let restart_after_ms = 1;
+        let calls = [
+            CallFault::Delay { by_ms: 1 },
+            CallFault::ReplyDelay { by_ms: 1 },
+            CallFault::Refuse,
+            CallFault::RequestLost,
+            CallFault::ReplyLost,
+            CallFault::Duplicate { after_ms: 1 },
+            CallFault::Reorder { at_most_ms: 1 },
+            CallFault::CallerCrashesBefore { restart_after_ms },
+            CallFault::CallerCrashesAfter { restart_after_ms },
+            CallFault::CalleeCrashesBefore { restart_after_ms },
+            CallFault::CalleeCrashesAfter { restart_after_ms },
+        ];
+        let host = || "store".to_owned();
+        let others = [
+            Fault::Crash { host: host(), at_ms: 1, restart_after_ms },
+            Fault::Pause { host: host(), at_ms: 1, for_ms: 1 },
+            Fault::Partition { from: host(), to: host(), both_ways: true, at_ms: 1, for_ms: 1 },
+            Fault::Outage { part: host(), at_ms: 1, for_ms: 1 },
+        ];
+        let kinds: Vec<&str> = calls.iter().map(CallFault::kind).chain(others.iter().map(Fault::kind)).collect();
+        assert_eq!(kinds, FAULT_KINDS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
+    }
+}
