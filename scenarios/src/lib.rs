@@ -2,6 +2,9 @@
 //!
 //! This crate knows statements and faults. It never knows an engine, a history, a checker or a planted defect: a seed
 //! gives the same plan whatever it is run against (rule 9).
+//!
+//! [`library()`] holds the named scenarios; [`scenario::Scenario::plan`] turns one of them and a seed into a
+//! [`plan::Plan`]; [`draw::Draws`] is the luck of both plans and runs.
 
 pub mod draw;
 pub mod fault_kinds;

@@ -55,7 +55,8 @@ impl Plan {
     }
 }
 
-/// A table that the run begins with.
+/// A table that the run begins with. Statements may also name a table that comes into being on the way, if its name is
+/// a planned one and a suffix that begins with `_`, like `db.t_renamed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedTable {

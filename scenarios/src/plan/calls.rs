@@ -46,9 +46,9 @@ pub fn tiering_worker(number: u32) -> String {
     format!("{TIERING}-{number}")
 }
 
-/// Whether a host of the system, or a caller, has this name, so that no session may have it.
+/// Whether a host of the system, or a caller, has such a name, so that no session may have it.
 pub fn is_system_name(name: &str) -> bool {
-    [STORE, COORDINATOR, LAKE, TIERING].contains(&name) || name.starts_with("tiering-")
+    [STORE, COORDINATOR, LAKE].contains(&name) || name.starts_with(TIERING)
 }
 
 /// Whether there is a call `part.method`. The error says what was expected.
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn sessions_cannot_be_called_like_hosts() {
-        for name in ["store", "coordinator", "lake", "tiering", "tiering-1"] {
+        for name in ["store", "coordinator", "lake", "tiering", "tiering-1", "tiering1"] {
             assert!(is_system_name(name), "{name}");
         }
         assert!(!is_system_name("w1"));

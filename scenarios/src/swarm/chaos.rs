@@ -182,7 +182,11 @@ impl Mixes {
         });
         Self {
             tables: (0..run.tables.len()).map(|index| (reweigh("table-weight", index, 1), index)).collect(),
-            writes: reweighed(&writes, |index, weight| reweigh("write-weight", index, weight)),
+            // Inserts keep a middling weight: a run that hardly inserts proves nothing.
+            writes: reweighed(&writes, |index, weight| match writes[index].1 {
+                Write::Insert => weight * 4,
+                _ => reweigh("write-weight", index, weight),
+            }),
             reads: reweighed(&reads, |index, weight| reweigh("read-weight", index, weight)),
             attempts: reweighed(&attempts, |index, weight| reweigh("attempt-weight", index, weight)),
         }

@@ -32,12 +32,13 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
     let idle = (run.tables.len() > 1 && place.chance("idle", 0, 300))
         .then(|| place.below_exclusive("idle-table", 0, run.tables.len() as u64) as usize);
     let writers = cast.writers.len();
+    // A writer may serve several tables, one after the other.
+    let mut writer_at_ms = vec![0; writers];
     for (index, table) in run.tables.iter().enumerate().filter(|(index, _)| Some(*index) != idle) {
-        let writer = &mut cast.writers[index % writers];
-        let mut at_ms = 0;
+        let (writer, at_ms) = (&mut cast.writers[index % writers], &mut writer_at_ms[index % writers]);
         for _ in 0..place.between_inclusive("writes", index as u64, 1, 3) {
             let turn = writer.turn(Phase::Healed);
-            at_ms += turn.place.between_inclusive("pause", 0, 0, 100);
+            *at_ms += turn.place.between_inclusive("pause", 0, 0, 100);
             let count = turn.place.between_inclusive("rows", 0, 1, 4);
             let statement = match table.kind {
                 TableKind::Key if turn.place.chance("delete", 0, 250) => {
@@ -45,13 +46,13 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
                 }
                 _ => Statement::Insert { table: table.base(), rows: table.rows(&turn, count, false, None) },
             };
-            steps.push(turn.step(at_ms, CLOSING_DEADLINE_MS, statement));
+            steps.push(turn.step(*at_ms, CLOSING_DEADLINE_MS, statement));
         }
         if table.kind == TableKind::Key && place.chance("absent", index as u64, 500) {
             // An empty batch at the very end of a log must reach the lake's offsets too (F5, L6).
             let turn = writer.turn(Phase::Healed);
             let keys = table.absent_keys(turn.place, 2);
-            steps.push(turn.step(at_ms, CLOSING_DEADLINE_MS, Statement::Delete { table: table.base(), keys }));
+            steps.push(turn.step(*at_ms, CLOSING_DEADLINE_MS, Statement::Delete { table: table.base(), keys }));
         }
     }
     let readers = cast.readers.len();

@@ -56,7 +56,7 @@ pub(super) fn faults(run: &Run<'_>, cast: &Cast) -> Vec<Step> {
     let heat_percent = run.draws.at("plan", "nemeses").between_inclusive("heat", 0, 50, 160);
     let count = |group: &Group<'_>| (within(place_of(group), "count", 0, group.head().2) * heat_percent / 100).max(1);
     let counts: Vec<u64> = on.iter().map(count).collect();
-    let most = counts.iter().copied().max().unwrap_or(0).max(FEWEST);
+    let most = counts.iter().copied().max().unwrap_or(0).max(2 * FEWEST);
     // One of each group, then a second one, and so on: a limit cuts all alike.
     let mut drawn: Vec<(String, Fault)> = Vec::new();
     let mut spare: Vec<(String, Fault)> = Vec::new();

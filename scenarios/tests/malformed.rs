@@ -1,0 +1,203 @@
+//! What is wrong with a plan or a scenario is said in one sentence: where, what was expected, what was found.
+
+use scenarios::library;
+use scenarios::plan::{Fault, Plan, Step};
+use scenarios::scenario::Scenario;
+
+fn plan() -> Plan {
+    scenarios::find("key-upsert-delete").unwrap().plan(1)
+}
+
+/// The refusal of a good plan that was changed.
+fn refusal(spoil: impl FnOnce(&mut Plan)) -> String {
+    let mut plan = plan();
+    spoil(&mut plan);
+    plan.validate().unwrap_err()
+}
+
+/// The refusal of a good plan with one more step.
+fn refusal_of_step(json: &str) -> String {
+    let step: Step = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
+    refusal(|plan| plan.steps.push(step))
+}
+
+fn refusal_of_fault(json: &str) -> String {
+    refusal_of_step(&format!(r#"{{"id":"s","fault":{json}}}"#))
+}
+
+fn refusal_of_call(at: &str, what: &str) -> String {
+    refusal_of_fault(&format!(r#"{{"call":{{"at":"{at}","what":{what}}}}}"#))
+}
+
+fn refusal_of_statement(session: &str, json: &str) -> String {
+    refusal_of_step(&format!(
+        r#"{{"id":"s","run":{{"session":"{session}","phase":"chaos","at_ms":1,"deadline_ms":1,"statement":{json}}}}}"#
+    ))
+}
+
+/// Asserts that each text holds what is expected, in one line.
+fn assert_each(cases: &[(String, &str)]) {
+    for (found, expected) in cases {
+        assert!(found.contains(expected), "expected {expected:?}\n   found {found:?}");
+        assert!(!found.contains('\n'), "{found}");
+    }
+}
+
+#[test]
+fn a_plan_that_makes_no_sense_is_refused() {
+    let again = |plan: &mut Plan| plan.steps.push(plan.steps[0].clone());
+    let unkeyed = |plan: &mut Plan| plan.tables[0].schema.primary_key.push("nil".to_owned());
+    let slow = |plan: &mut Plan| {
+        plan.system.worker.heartbeat_interval_ms = plan.system.coordinator.heartbeat_timeout_ms / 3 + 1;
+    };
+    assert_each(&[
+        (refusal(|plan| plan.version = 2), "expected a plan of version 1, found version 2"),
+        (refusal(|plan| plan.chaos_ms = 0), "expected chaos_ms to be at least 1, found 0"),
+        (refusal(|plan| plan.tables.clear()), "expected at least one table, found none"),
+        (
+            refusal(|plan| plan.tables.push(plan.tables[0].clone())),
+            "expected each table to be planned once, found db.k1 twice",
+        ),
+        (refusal(again), "expected the id of each step to be unique, found `"),
+        (refusal(unkeyed), "table db.k1: expected keys among the columns, found `nil`"),
+        (refusal(slow), "expected system.worker.heartbeat_interval_ms to be less than a third of"),
+        (refusal(|plan| plan.min_call_ms = 99), "expected min_call_ms to be at most system.max_call_ms of"),
+        (refusal(|plan| plan.system.call_timeout_ms = 2), "expected system.call_timeout_ms to be more than"),
+        (refusal(|plan| plan.system.tiering_workers = 0), "expected system.tiering_workers to be at least 1, found 0"),
+    ]);
+}
+
+#[test]
+fn a_fault_that_cannot_strike_is_refused() {
+    assert_each(&[
+        (
+            refusal_of_fault(r#"{"crash":{"host":"tiering-9","at_ms":1,"restart_after_ms":1}}"#),
+            "step `s`: expected a host: store, coordinator, tiering-1 to tiering-",
+        ),
+        (
+            refusal_of_fault(r#"{"crash":{"host":"stroe","at_ms":1,"restart_after_ms":1}}"#),
+            "or a session, found `stroe`",
+        ),
+        (
+            refusal_of_fault(r#"{"pause":{"host":"store","at_ms":1,"for_ms":0}}"#),
+            "step `s`: expected for_ms to be at least 1, found 0",
+        ),
+        (
+            refusal_of_fault(r#"{"outage":{"part":"lake","at_ms":999999,"for_ms":1}}"#),
+            "step `s`: expected the fault to be over when the chaos phase ends after",
+        ),
+        (
+            refusal_of_fault(r#"{"outage":{"part":"w1","at_ms":1,"for_ms":1}}"#),
+            "step `s`: expected an outage of store, coordinator or lake, found `w1`",
+        ),
+        (refusal_of_call("tiering(db.k1).store.register#1", r#""refuse""#), "found `store.register`"),
+        (refusal_of_call("w1(db.x).store.append#1", r#""refuse""#), "step `s`: expected a table of the plan (db.k1"),
+        (
+            refusal_of_call("w1.store.append#1", r#""refuse""#),
+            "step `s`: expected a table in the address of store.append",
+        ),
+        (
+            refusal_of_call("tiering(db.k1).coordinator.request-table#1", r#""refuse""#),
+            "step `s`: expected no table in the address of coordinator.request-table",
+        ),
+        (
+            refusal_of_call("store(db.k1).store.append#1", r#""refuse""#),
+            "step `s`: expected a session, tiering or coordinator as the caller of a call, found `store`",
+        ),
+        (
+            refusal_of_call("w1(db.k1).lake.get-data#1", r#"{"callee-crashes-after":{"restart_after_ms":1}}"#),
+            "step `s`: expected a called host that can die, found the lake",
+        ),
+    ]);
+}
+
+#[test]
+fn a_statement_that_nobody_can_mean_is_refused() {
+    assert_each(&[
+        (
+            refusal_of_statement("coordinator", r#"{"truncate_table":{"table":"db.k1"}}"#),
+            "step `s`: expected a session with a name that no host has, found `coordinator`",
+        ),
+        (
+            refusal_of_statement("w1", r#"{"insert":{"table":"db.k9","rows":[]}}"#),
+            "step `s`: expected a table of the plan (db.k1",
+        ),
+        (
+            refusal_of_statement("w1", r#"{"insert":{"table":"db.k1","rows":[{"id":1,"x":1}]}}"#),
+            "step `s`: expected columns among [id, w, v",
+        ),
+        (
+            refusal_of_statement("w1", r#"{"insert":{"table":"db.k1","rows":[{"w":1}]}}"#),
+            "step `s`: column `id` is NOT NULL but has no value",
+        ),
+        (
+            refusal_of_statement("w1", r#"{"delete":{"table":"db.k1","keys":[{"id":"one"}]}}"#),
+            "step `s`: column `id`: expected a BIGINT, found",
+        ),
+        (
+            refusal_of_statement("w1", r#"{"lookup":{"table":"db.k1$rt","key":{"w":1}}}"#),
+            "step `s`: expected a key of the primary-key columns [id], found [w]",
+        ),
+        (
+            refusal_of_statement("w1", r#"{"select":{"table":"db.k1$rt","at_snapshot":1}}"#),
+            "step `s`: expected time travel on the base view only",
+        ),
+        (
+            refusal_of_statement("w1", r#"{"changes":{"table":"db.k1$rt","from":"next","max":0}}"#),
+            "step `s`: expected `max` to be at least 1, found 0",
+        ),
+    ]);
+}
+
+#[test]
+fn a_plan_that_cannot_be_read_is_refused_with_its_place() {
+    let good = plan().to_json();
+    let spoilt = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        Plan::from_json(&good.replacen(from, to, 1)).unwrap_err()
+    };
+    assert_each(&[
+        (Plan::from_json("{\n  \"version\": 1,,\n}").unwrap_err(), "line 2 column 16"),
+        (Plan::from_json("{}").unwrap_err(), "expected a plan with \"version\": 1, found none"),
+        (spoilt("\"version\": 1", "\"version\": 9"), "expected a plan with \"version\": 1, found version 9"),
+        (spoilt("\"chaos_ms\"", "\"chaos\""), "unknown field `chaos`, expected one of `version`"),
+        (spoilt("\"fault\": {", "\"fualt\": {"), "unknown field `fualt`, expected one of `id`, `run`, `fault` at line"),
+        (spoilt("\"deadline_ms\"", "\"deadline\""), "unknown field `deadline`"),
+        (spoilt("\"refuse\"", "\"refuze\""), "unknown variant `refuze`"),
+    ]);
+    let foreign = serde_json::from_str::<Fault>(r#"{"pause":{"host":"store","at_ms":1,"for_ms":1,"why":"?"}}"#);
+    assert!(foreign.unwrap_err().to_string().contains("unknown field `why`"));
+}
+
+#[test]
+fn a_scenario_that_makes_no_sense_is_refused_with_file_and_key() {
+    let good = include_str!("../library/tiering-crash.toml");
+    let spoilt = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        let found = Scenario::parse("s.toml", &good.replacen(from, to, 1)).unwrap_err();
+        assert!(found.starts_with("s.toml"), "{found}");
+        found
+    };
+    assert_each(&[
+        (spoilt("weight = 3", "wieght = 3"), "s.toml, line 3, `wieght = 3`: unknown field `wieght`"),
+        (spoilt("weight = 3", "weight = \"3\""), "s.toml, line 3, `weight = \"3\"`: invalid type"),
+        (spoilt("weight = 3", "weight = 0"), "s.toml: expected key `weight` to be at least 1, found 0"),
+        (spoilt("[4_500, 9_000]", "[9, 4]"), "expected a range as [least, most], found [9, 4]"),
+        (spoilt("[4_500, 9_000]", "[9, 40]"), "expected key `workload.chaos_ms` to lie within [1000, 60000], found"),
+        (spoilt("on_permille = 900", "on_permille = 1900"), "expected at most 1000 of a thousand, found 1900"),
+        (
+            spoilt("[\"lake.put-snapshot\"]", "[\"lake.put-snap\"]"),
+            "s.toml: group \"committed-not-registered\" of `nemeses.calls`: expected a call of store",
+        ),
+        (
+            spoilt("{ kind = \"reply-lost\" }", "{ kind = \"reply-lost\", lasts = { ms = [1, 2] } }"),
+            "s.toml: expected no `lasts` for kind ReplyLost",
+        ),
+        (
+            spoilt("name = \"worker-crash\"", "name = \"coordinator-crash\""),
+            "s.toml: expected each group of `nemeses` to have a name of its own, found \"coordinator-crash\" twice",
+        ),
+        (spoilt("recovery_ms = 14_000", ""), "missing field `recovery_ms`"),
+    ]);
+    assert_eq!(Scenario::parse("s.toml", good).as_ref(), Ok(&library()[3]));
+}
