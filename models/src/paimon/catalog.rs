@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use futures::future::join_all;
 
-use crate::contract::{
-    ColumnChange, Failure, FailureCode, LAKESTREAM_ENABLED, ReplaceVia, TablePath, TableSchema,
-};
+use crate::contract::{ColumnChange, Failure, FailureCode, LAKESTREAM_ENABLED, ReplaceVia, TablePath, TableSchema};
 use crate::defects::Defect;
 
 use super::commit::{CommitMode, CommitRequest, Precondition};
@@ -145,9 +143,7 @@ impl FilesystemCatalog {
         replace_schema(&table.version.file, schema)?;
         self.delete_all_rows(&table, subject).await?;
         // From here on the rows are gone, so no failure is definite any more.
-        self.change_schema(path, |_, old| replace_schema(old, schema).map(Some))
-            .await
-            .map_err(Failure::made_indefinite)
+        self.change_schema(path, |_, old| replace_schema(old, schema).map(Some)).await.map_err(Failure::made_indefinite)
     }
 
     /// Deletes all rows in one snapshot. Refused while the mode is on: it would leave the store's copy (C9). `subject`

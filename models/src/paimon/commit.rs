@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use futures::future::{join3, join_all, try_join_all};
+use futures::future::{join_all, join3, try_join_all};
 
 use crate::contract::{Failure, FailureCode};
 use crate::defects::Defect;
@@ -19,7 +19,7 @@ use crate::defects::Defect;
 use super::exclusive_create::{Created, create_exclusively};
 use super::lake_access::before_any_effect;
 use super::live_files::{MANIFEST_LIST_PREFIX, MANIFEST_PREFIX, identity, replay};
-use super::manifest_file::{encode_manifest, encode_manifest_list};
+use super::manifest::{encode_manifest, encode_manifest_list};
 use super::overwrite::{BoundScope, OverwriteScope, all_live};
 use super::seal::{seal_json, sealed_uuid};
 use super::snapshot_file::{CommitKind, SNAPSHOT_VERSION};
@@ -145,12 +145,9 @@ impl PaimonTable {
     async fn checked_latest(&self, precondition: &Precondition) -> Result<Option<Snapshot>, Failure> {
         let own_schema = self.directory.schema(self.schema_id());
         let next_schema = self.directory.schema(self.schema_id() + 1);
-        let (own_schema, next_schema, latest) = join3(
-            self.lake.objects.get(&own_schema),
-            self.lake.objects.exists(&next_schema),
-            self.latest_snapshot(),
-        )
-        .await;
+        let (own_schema, next_schema, latest) =
+            join3(self.lake.objects.get(&own_schema), self.lake.objects.exists(&next_schema), self.latest_snapshot())
+                .await;
         match own_schema {
             Ok(bytes) if bytes == self.schema_bytes => {}
             Err(failure) if failure.code != FailureCode::NotFound => return Err(failure),
@@ -265,7 +262,8 @@ impl PaimonTable {
             base = self.manifest_reader().lists_of(latest).await?;
             entries = self.plan_deletes(request, scope, latest, &base).await?;
         }
-        let row_count = |entries: &[ManifestEntry]| entries.iter().map(|entry| entry.file.row_count as i64).sum::<i64>();
+        let row_count =
+            |entries: &[ManifestEntry]| entries.iter().map(|entry| entry.file.row_count as i64).sum::<i64>();
         let delta_record_count = row_count(&request.committable.added) - row_count(&entries);
         entries.extend(request.committable.added.iter().cloned());
 
