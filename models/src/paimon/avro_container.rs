@@ -186,7 +186,10 @@ mod tests {
 
     fn numbers_of(bytes: &[u8]) -> FormatResult<Vec<i64>> {
         let mut numbers = Vec::new();
-        decode(bytes, |record| Ok(numbers.push(record.integer("n")?)))?;
+        decode(bytes, |record| {
+            numbers.push(record.integer("n")?);
+            Ok(())
+        })?;
         Ok(numbers)
     }
 

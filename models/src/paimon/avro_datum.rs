@@ -118,14 +118,18 @@ impl<'a> DatumReader<'a> {
             AvroType::Fixed(length) => Datum::Bytes(self.take(*length)?),
             AvroType::Array(item_type) => {
                 let mut items = Vec::new();
-                for_each_block(self, |reader| Ok(items.push(reader.datum(item_type)?)))?;
+                for_each_block(self, |reader| {
+                    items.push(reader.datum(item_type)?);
+                    Ok(())
+                })?;
                 Datum::Items(items)
             }
             AvroType::Map(value_type) => {
                 let mut items = Vec::new();
                 for_each_block(self, |reader| {
                     items.push(Datum::Text(reader.text()?));
-                    Ok(items.push(reader.datum(value_type)?))
+                    items.push(reader.datum(value_type)?);
+                    Ok(())
                 })?;
                 Datum::Items(items)
             }

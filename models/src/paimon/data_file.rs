@@ -67,9 +67,13 @@ pub struct KeyValue {
 /// One column of a data file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FileColumn {
+    /// Its name in the file.
     pub name: String,
+    /// Its identity, for formats that have one.
     pub field_id: i32,
+    /// What its cells are.
     pub data_type: DataType,
+    /// Whether cells may be NULL.
     pub nullable: bool,
 }
 

@@ -27,10 +27,6 @@ use super::data_file::FileColumn;
 use super::stored_cell::{TimeUnit, cell_of_bytes, cell_of_integer};
 use super::{FormatError, FormatResult};
 
-/// Decimals of at most this precision are 4-byte integers.
-const INT32_DECIMAL_PRECISION: u8 = 9;
-/// Decimals of at most this precision are 8-byte integers.
-const INT64_DECIMAL_PRECISION: u8 = 18;
 /// 1970-01-01 as a Julian day, which 12-byte timestamps count.
 const JULIAN_DAY_OF_EPOCH: i64 = 2_440_588;
 const MILLIS_PER_DAY: i64 = 86_400_000;
@@ -101,12 +97,7 @@ fn parquet_field(column: &FileColumn) -> FormatResult<Type> {
         DataType::Float => (PhysicalType::FLOAT, None),
         DataType::Double => (PhysicalType::DOUBLE, None),
         DataType::Decimal(precision, scale) => {
-            let physical = match precision {
-                0..=INT32_DECIMAL_PRECISION => PhysicalType::INT32,
-                ..=INT64_DECIMAL_PRECISION => PhysicalType::INT64,
-                _ => PhysicalType::FIXED_LEN_BYTE_ARRAY,
-            };
-            (physical, Some(LogicalType::decimal(scale.into(), precision.into())))
+            (decimal_storage(precision), Some(LogicalType::decimal(scale.into(), precision.into())))
         }
         DataType::Char(_) | DataType::VarChar(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
         DataType::Binary(_) | DataType::VarBinary(_) => (PhysicalType::BYTE_ARRAY, None),
@@ -126,6 +117,15 @@ fn parquet_field(column: &FileColumn) -> FormatResult<Type> {
         }
     }
     Ok(field.build()?)
+}
+
+/// How decimals of this precision are stored, as Paimon chooses it.
+fn decimal_storage(precision: u8) -> PhysicalType {
+    match precision {
+        0..=9 => PhysicalType::INT32,
+        10..=18 => PhysicalType::INT64,
+        _ => PhysicalType::FIXED_LEN_BYTE_ARRAY,
+    }
 }
 
 /// The least number of bytes that hold every decimal of this precision.
@@ -158,13 +158,9 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &FileColumn, ce
                 Value::Decimal(number) if number.unsigned_abs() < 10_u128.pow(precision.into()) => Some(*number),
                 _ => None,
             };
-            match precision {
-                0..=INT32_DECIMAL_PRECISION => {
-                    put::<Int32Type>(writer, column, cells, |cell| unscaled(cell)?.try_into().ok())
-                }
-                ..=INT64_DECIMAL_PRECISION => {
-                    put::<Int64Type>(writer, column, cells, |cell| unscaled(cell)?.try_into().ok())
-                }
+            match decimal_storage(precision) {
+                PhysicalType::INT32 => put::<Int32Type>(writer, column, cells, |cell| unscaled(cell)?.try_into().ok()),
+                PhysicalType::INT64 => put::<Int64Type>(writer, column, cells, |cell| unscaled(cell)?.try_into().ok()),
                 _ => {
                     let length = decimal_bytes(precision);
                     put::<FixedLenByteArrayType>(writer, column, cells, |cell| {
