@@ -24,7 +24,7 @@ use super::overwrite::{BoundScope, OverwriteScope, all_live};
 use super::seal::{seal_json, sealed_uuid};
 use super::snapshot_file::{CommitKind, SNAPSHOT_VERSION};
 use super::table::read_schema;
-use super::{Committable, ManifestEntry, ManifestFileMeta, PaimonTable, Snapshot};
+use super::{Committable, DataField, ManifestEntry, ManifestFileMeta, PaimonTable, SchemaFile, Snapshot};
 
 /// How often a commit that lost its race starts over.
 const MAX_LOST_RACES: u32 = 10;
@@ -174,14 +174,14 @@ impl PaimonTable {
             newest = next;
         }
         let own = &self.version.file;
-        let key_ids = |file: &super::SchemaFile, names: &[String]| -> Vec<Option<i32>> {
+        let key_ids = |file: &SchemaFile, names: &[String]| -> Vec<Option<i32>> {
             let id_of = |name: &String| file.fields.iter().find(|field| field.name == *name).map(|field| field.id);
             names.iter().map(id_of).collect()
         };
         let same_keys = key_ids(own, &own.primary_keys) == key_ids(&newest, &newest.primary_keys)
             && key_ids(own, &own.partition_keys) == key_ids(&newest, &newest.partition_keys);
         let same_buckets = self.schema.bucket_count() == newest.table_schema().bucket_count();
-        let filled = |field: &super::DataField| {
+        let filled = |field: &DataField| {
             field.field_type.nullable || own.fields.iter().any(|candidate| candidate.id == field.id)
         };
         if same_keys && same_buckets && newest.fields.iter().all(filled) {

@@ -1,6 +1,7 @@
 //! Any sequence of commits leaves what a map, or a list, would hold.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use models::contract::{Row, RowKind};
 use models::paimon::{CommitMode, OverwriteScope, Verification, verify};
@@ -61,8 +62,9 @@ async fn key_table_equals_map(steps: Vec<Step>) {
             Step::Race(winner, loser) => {
                 let (first, second) = (row(winner, &value(0), "d"), row(loser, &value(1), "d"));
                 let winning =
-                    request(&table, &format!("{subject}/w"), CommitMode::Append, &inserts(&[first.clone()])).await;
-                let losing = request(&table, &subject, CommitMode::Append, &inserts(&[second.clone()])).await;
+                    request(&table, &format!("{subject}/w"), CommitMode::Append, &inserts(slice::from_ref(&first)))
+                        .await;
+                let losing = request(&table, &subject, CommitMode::Append, &inserts(slice::from_ref(&second))).await;
                 let other = table.clone();
                 let race = CreateFault::After(Box::pin(async move {
                     other.commit(winning).await.unwrap();
@@ -74,7 +76,7 @@ async fn key_table_equals_map(steps: Vec<Step>) {
             }
             Step::AnswerLost(key) => {
                 let changed = row(key, &value(0), "d");
-                let commit = request(&table, &subject, CommitMode::Append, &inserts(&[changed.clone()])).await;
+                let commit = request(&table, &subject, CommitMode::Append, &inserts(slice::from_ref(&changed))).await;
                 warehouse.storage.line_up([CreateFault::AnswerLost]);
                 table.commit(commit).await.unwrap();
                 model.insert(key, changed);

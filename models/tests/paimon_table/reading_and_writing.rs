@@ -93,7 +93,7 @@ async fn a_lookup_by_key_finds_the_row_in_its_bucket() {
     let all: Vec<Row> = (0..20).map(|id| row(id, "x", "d")).collect();
     append(&table, "a", &inserts(&all)).await;
     for wanted in &all {
-        assert_eq!(filtered(&table, &filter(&[("id", wanted[0].clone())])).await, [wanted.clone()]);
+        assert_eq!(filtered(&table, &filter(&[("id", wanted[0].clone())])).await, std::slice::from_ref(wanted));
     }
 }
 
