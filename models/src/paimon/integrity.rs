@@ -7,10 +7,12 @@
 mod data_files;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use crate::contract::{DataType, ObjectStore, TablePath};
+use crate::contract::{DataType, ObjectStore, PartitionValues, TablePath};
 
 use self::data_files::check_data_file;
+use super::binary_row::deserialize;
 use super::directory::{TableDirectory, numbers_after, parse_canonical};
 use super::live_files::{ManifestReader, identity, replay};
 use super::table::{SchemaVersion, decode_schema, decode_snapshot};
@@ -113,6 +115,11 @@ impl Check<'_> {
         let files: Vec<String> = listed.iter().filter(|file| file.starts_with(&in_snapshot)).cloned().collect();
         let ids = numbers_after(&files, "snapshot-");
         self.hints(&files, &ids).await;
+        if ids.first().is_some_and(|lowest| *lowest > 1) && !files.contains(&self.directory.earliest_hint()) {
+            // Expiry leaves this hint.
+            let first = self.directory.snapshot(1);
+            self.verification.find(&first, "the file is missing, and no EARLIEST hint says that it expired");
+        }
         let mut before: Option<(Snapshot, SnapshotFiles)> = None;
         for (position, snapshot_id) in ids.iter().enumerate() {
             let path = self.directory.snapshot(*snapshot_id);
@@ -259,7 +266,7 @@ impl Check<'_> {
             }
             let key_types = self.schemas.get(&entry.file.schema_id).map(SchemaVersion::key_types).unwrap_or_default();
             if entry.file.level > 0 && !key_types.is_empty() {
-                let key = |bytes| super::binary_row::deserialize(&key_types, bytes).ok();
+                let key = |bytes| deserialize(&key_types, bytes).ok();
                 if let (Some(min), Some(max)) = (key(&entry.file.min_key), key(&entry.file.max_key)) {
                     levels.entry((&entry.partition, entry.bucket, entry.file.level)).or_default().push((min, max));
                 }
@@ -335,7 +342,7 @@ impl Check<'_> {
     }
 
     fn replay(&mut self, path: &str, entries: Vec<ManifestEntry>) -> Option<Vec<ManifestEntry>> {
-        match replay(&[std::rc::Rc::new(entries)]) {
+        match replay(&[Rc::new(entries)]) {
             Ok(live) => Some(live),
             Err(error) => {
                 self.verification.find(path, error.to_string());
@@ -392,7 +399,7 @@ fn same_files(a: &[ManifestEntry], b: &[ManifestEntry]) -> bool {
     names(a) == names(b)
 }
 
-fn identity_owned(entry: &ManifestEntry) -> (crate::contract::PartitionValues, u32, String) {
+fn identity_owned(entry: &ManifestEntry) -> (PartitionValues, u32, String) {
     let (partition, bucket, name) = identity(entry);
     (partition.clone(), bucket, name.to_owned())
 }

@@ -414,7 +414,7 @@ mod tests {
             ColumnChange::Add { column: Column { nullable: false, ..column("w") }, position: None },
             ColumnChange::Drop("unknown".to_owned()),
         ] {
-            assert!(change_columns(&old, &[change.clone()]).is_err(), "{change:?}");
+            assert!(change_columns(&old, std::slice::from_ref(&change)).is_err(), "{change:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use futures::future::join_all;
 
-use crate::contract::{BucketId, Failure, Row, RowKind};
+use crate::contract::{BucketId, DataType, Failure, Row, RowKind};
 use crate::defects::Defect;
 
 use super::binary_row::serialize;
@@ -19,7 +19,7 @@ use super::manifest::FileSource;
 use super::scan::{DATA_FILE_PREFIX, compare_keys};
 use super::schema_rules::file_format;
 use super::seal::sealed_uuid;
-use super::{DataFileMeta, FileKind, FormatResult, ManifestEntry, PaimonTable, Snapshot};
+use super::{DataFileMeta, FileKind, FormatError, FormatResult, ManifestEntry, PaimonTable, Snapshot};
 
 /// Data files that are written and wait for a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl PaimonTable {
         changes: &[(RowKind, Row)],
     ) -> FormatResult<Encoded> {
         if let Some((kind, _)) = changes.iter().find(|(kind, _)| *kind != RowKind::Insert) {
-            return Err(super::FormatError::new(format!("expected inserts into an append table, found {kind:?}")));
+            return Err(FormatError::new(format!("expected inserts into an append table, found {kind:?}")));
         }
         let rows: Vec<Row> = changes.iter().map(|(_, row)| row.clone()).collect();
         let no_key = serialize(&[], &Row::new(Vec::new()))?;
@@ -198,7 +198,7 @@ impl PaimonTable {
         })
     }
 
-    fn column_types(&self) -> Vec<crate::contract::DataType> {
+    fn column_types(&self) -> Vec<DataType> {
         self.schema.columns.iter().map(|column| column.data_type).collect()
     }
 
