@@ -3,6 +3,7 @@
 mod catalog_guards;
 mod committing;
 mod damage;
+mod foreign_tables;
 mod model;
 mod reading_and_writing;
 mod surroundings;
