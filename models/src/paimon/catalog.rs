@@ -79,7 +79,8 @@ impl FilesystemCatalog {
         let Some(table) = self.table_if_present(path, if_exists).await? else {
             return Ok(());
         };
-        let uuid = self.lake.environment.uuid("paimon.trash", table.table_uuid(), 0);
+        let environment = &self.lake.environment;
+        let uuid = environment.uuid("paimon.trash", table.table_uuid(), environment.now_ms());
         let trash = format!(".trash/{uuid}");
         if let Err(failure) = self.lake.objects.rename_directory(table.directory.root(), &trash).await {
             let gone = !failure.definite && self.lake.objects.exists(&table.directory.schema(0)).await == Ok(false);

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use futures::future::{join_all, join3, try_join_all};
+use futures::future::{join_all, join3};
 
 use crate::contract::{Failure, FailureCode};
 use crate::defects::Defect;
@@ -114,8 +114,7 @@ impl PaimonTable {
             let latest = self.checked_latest(&request.precondition).await.map_err(before_any_effect)?;
             let attempt = self.prepare(&request, scope.as_ref(), latest).await.map_err(before_any_effect)?;
             let snapshot_id = attempt.snapshot_id;
-            let path = self.directory.snapshot(snapshot_id);
-            match create_exclusively(&self.lake, &path, &attempt.snapshot_bytes).await {
+            match self.publish(&attempt).await {
                 Created::Ours => {
                     // Best effort: readers probe beyond an old hint.
                     let hint = Bytes::from(snapshot_id.to_string());
@@ -127,12 +126,8 @@ impl PaimonTable {
                     self.discard(&attempt).await;
                     return Err(before_any_effect(failure));
                 }
-                Created::Unknown(failure) => {
-                    if self.lake.defects.has(Defect::CleanupOnUnknown) {
-                        self.discard(&attempt).await;
-                    }
-                    return Err(failure);
-                }
+                // L10: the snapshot may be there, so its files must stay.
+                Created::Unknown(failure) => return Err(failure),
             }
         }
         Err(Failure::definite(
@@ -309,16 +304,34 @@ impl PaimonTable {
         };
         let snapshot_bytes = seal_json(&snapshot.encode()?);
         let puts = files.written.iter().map(|(path, bytes)| self.lake.objects.put(path, bytes.clone()));
-        let written = try_join_all(puts).await;
+        // All of them are waited for, so that none is still on its way if the attempt is discarded.
+        let written: Result<(), Failure> = join_all(puts).await.into_iter().collect();
         let own_files = files.written.into_iter().map(|(path, _)| path).collect();
         let attempt = Attempt { snapshot_id, snapshot_bytes, own_files };
         match written {
-            Ok(_) => Ok(attempt),
+            Ok(()) => Ok(attempt),
             Err(failure) => {
                 self.discard(&attempt).await;
                 Err(failure)
             }
         }
+    }
+
+    /// The compare-and-swap of one attempt.
+    async fn publish(&self, attempt: &Attempt) -> Created {
+        let path = self.directory.snapshot(attempt.snapshot_id);
+        if self.lake.defects.has(Defect::CleanupOnUnknown) {
+            let created = self.lake.objects.put_if_absent(&path, attempt.snapshot_bytes.clone()).await;
+            return match created {
+                Ok(true) => Created::Ours,
+                Ok(false) => Created::Taken,
+                Err(failure) => {
+                    self.discard(attempt).await;
+                    if failure.definite { Created::Refused(failure) } else { Created::Unknown(failure) }
+                }
+            };
+        }
+        create_exclusively(&self.lake, &path, &attempt.snapshot_bytes).await
     }
 
     /// Deletes the files of an attempt that certainly has no snapshot and never will. What cannot be deleted stays as

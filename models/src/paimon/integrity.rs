@@ -113,6 +113,11 @@ impl Check<'_> {
         let files: Vec<String> = listed.iter().filter(|file| file.starts_with(&in_snapshot)).cloned().collect();
         let ids = numbers_after(&files, "snapshot-");
         self.hints(&files, &ids).await;
+        if ids.first().is_some_and(|lowest| *lowest > 1) && !files.contains(&self.directory.earliest_hint()) {
+            // Expiry leaves this hint.
+            let first = self.directory.snapshot(1);
+            self.verification.find(&first, "the file is missing, and no EARLIEST hint says that it expired");
+        }
         let mut before: Option<(Snapshot, SnapshotFiles)> = None;
         for (position, snapshot_id) in ids.iter().enumerate() {
             let path = self.directory.snapshot(*snapshot_id);
