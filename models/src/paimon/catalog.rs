@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use futures::future::join_all;
 
-use crate::contract::{
-    ColumnChange, Failure, FailureCode, LAKESTREAM_ENABLED, ReplaceVia, TablePath, TableSchema,
-};
+use crate::contract::{ColumnChange, Failure, FailureCode, LAKESTREAM_ENABLED, ReplaceVia, TablePath, TableSchema};
 use crate::defects::Defect;
 
 use super::commit::{CommitMode, CommitRequest, Precondition};
@@ -81,7 +79,8 @@ impl FilesystemCatalog {
         let Some(table) = self.table_if_present(path, if_exists).await? else {
             return Ok(());
         };
-        let uuid = self.lake.environment.uuid("paimon.trash", table.table_uuid(), 0);
+        let environment = &self.lake.environment;
+        let uuid = environment.uuid("paimon.trash", table.table_uuid(), environment.now_ms());
         let trash = format!(".trash/{uuid}");
         if let Err(failure) = self.lake.objects.rename_directory(table.directory.root(), &trash).await {
             let gone = !failure.definite && self.lake.objects.exists(&table.directory.schema(0)).await == Ok(false);
@@ -145,9 +144,7 @@ impl FilesystemCatalog {
         replace_schema(&table.version.file, schema)?;
         self.delete_all_rows(&table, subject).await?;
         // From here on the rows are gone, so no failure is definite any more.
-        self.change_schema(path, |_, old| replace_schema(old, schema).map(Some))
-            .await
-            .map_err(Failure::made_indefinite)
+        self.change_schema(path, |_, old| replace_schema(old, schema).map(Some)).await.map_err(Failure::made_indefinite)
     }
 
     /// Deletes all rows in one snapshot. Refused while the mode is on: it would leave the store's copy (C9). `subject`

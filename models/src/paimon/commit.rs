@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use futures::future::{join3, join_all, try_join_all};
+use futures::future::{join_all, join3};
 
 use crate::contract::{Failure, FailureCode};
 use crate::defects::Defect;
@@ -19,7 +19,7 @@ use crate::defects::Defect;
 use super::exclusive_create::{Created, create_exclusively};
 use super::lake_access::before_any_effect;
 use super::live_files::{MANIFEST_LIST_PREFIX, MANIFEST_PREFIX, identity, replay};
-use super::manifest_file::{encode_manifest, encode_manifest_list};
+use super::manifest::{encode_manifest, encode_manifest_list};
 use super::overwrite::{BoundScope, OverwriteScope, all_live};
 use super::seal::{seal_json, sealed_uuid};
 use super::snapshot_file::{CommitKind, SNAPSHOT_VERSION};
@@ -114,8 +114,7 @@ impl PaimonTable {
             let latest = self.checked_latest(&request.precondition).await.map_err(before_any_effect)?;
             let attempt = self.prepare(&request, scope.as_ref(), latest).await.map_err(before_any_effect)?;
             let snapshot_id = attempt.snapshot_id;
-            let path = self.directory.snapshot(snapshot_id);
-            match create_exclusively(&self.lake, &path, &attempt.snapshot_bytes).await {
+            match self.publish(&attempt).await {
                 Created::Ours => {
                     // Best effort: readers probe beyond an old hint.
                     let hint = Bytes::from(snapshot_id.to_string());
@@ -127,12 +126,8 @@ impl PaimonTable {
                     self.discard(&attempt).await;
                     return Err(before_any_effect(failure));
                 }
-                Created::Unknown(failure) => {
-                    if self.lake.defects.has(Defect::CleanupOnUnknown) {
-                        self.discard(&attempt).await;
-                    }
-                    return Err(failure);
-                }
+                // L10: the snapshot may be there, so its files must stay.
+                Created::Unknown(failure) => return Err(failure),
             }
         }
         Err(Failure::definite(
@@ -145,12 +140,9 @@ impl PaimonTable {
     async fn checked_latest(&self, precondition: &Precondition) -> Result<Option<Snapshot>, Failure> {
         let own_schema = self.directory.schema(self.schema_id());
         let next_schema = self.directory.schema(self.schema_id() + 1);
-        let (own_schema, next_schema, latest) = join3(
-            self.lake.objects.get(&own_schema),
-            self.lake.objects.exists(&next_schema),
-            self.latest_snapshot(),
-        )
-        .await;
+        let (own_schema, next_schema, latest) =
+            join3(self.lake.objects.get(&own_schema), self.lake.objects.exists(&next_schema), self.latest_snapshot())
+                .await;
         match own_schema {
             Ok(bytes) if bytes == self.schema_bytes => {}
             Err(failure) if failure.code != FailureCode::NotFound => return Err(failure),
@@ -265,7 +257,8 @@ impl PaimonTable {
             base = self.manifest_reader().lists_of(latest).await?;
             entries = self.plan_deletes(request, scope, latest, &base).await?;
         }
-        let row_count = |entries: &[ManifestEntry]| entries.iter().map(|entry| entry.file.row_count as i64).sum::<i64>();
+        let row_count =
+            |entries: &[ManifestEntry]| entries.iter().map(|entry| entry.file.row_count as i64).sum::<i64>();
         let delta_record_count = row_count(&request.committable.added) - row_count(&entries);
         entries.extend(request.committable.added.iter().cloned());
 
@@ -311,16 +304,34 @@ impl PaimonTable {
         };
         let snapshot_bytes = seal_json(&snapshot.encode()?);
         let puts = files.written.iter().map(|(path, bytes)| self.lake.objects.put(path, bytes.clone()));
-        let written = try_join_all(puts).await;
+        // All of them are waited for, so that none is still on its way if the attempt is discarded.
+        let written: Result<(), Failure> = join_all(puts).await.into_iter().collect();
         let own_files = files.written.into_iter().map(|(path, _)| path).collect();
         let attempt = Attempt { snapshot_id, snapshot_bytes, own_files };
         match written {
-            Ok(_) => Ok(attempt),
+            Ok(()) => Ok(attempt),
             Err(failure) => {
                 self.discard(&attempt).await;
                 Err(failure)
             }
         }
+    }
+
+    /// The compare-and-swap of one attempt.
+    async fn publish(&self, attempt: &Attempt) -> Created {
+        let path = self.directory.snapshot(attempt.snapshot_id);
+        if self.lake.defects.has(Defect::CleanupOnUnknown) {
+            let created = self.lake.objects.put_if_absent(&path, attempt.snapshot_bytes.clone()).await;
+            return match created {
+                Ok(true) => Created::Ours,
+                Ok(false) => Created::Taken,
+                Err(failure) => {
+                    self.discard(attempt).await;
+                    if failure.definite { Created::Refused(failure) } else { Created::Unknown(failure) }
+                }
+            };
+        }
+        create_exclusively(&self.lake, &path, &attempt.snapshot_bytes).await
     }
 
     /// Deletes the files of an attempt that certainly has no snapshot and never will. What cannot be deleted stays as

@@ -316,6 +316,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn long_files_are_packed_and_come_back() {
+        let layout = layout(&[(DataType::BigInt, false), (DataType::STRING, true)], true);
+        let row = |id: i64| Row::new(vec![Value::Int(id), Value::string("the same text in every row")]);
+        let changes = changes_of((0..5000).map(row).collect());
+        for format in [FileFormat::Parquet, FileFormat::Avro] {
+            let bytes = encode_changes(&layout, format, &changes).unwrap();
+            assert!(bytes.len() < 5000 * 10, "{format:?}: {} bytes", bytes.len());
+            assert_eq!(*decode_changes(&layout, format, &bytes).unwrap(), changes);
+        }
+    }
+
     fn millis(millis: i64, nanos_of_milli: u32) -> Value {
         Value::Timestamp { millis, nanos_of_milli }
     }

@@ -113,6 +113,11 @@ impl Check<'_> {
         let files: Vec<String> = listed.iter().filter(|file| file.starts_with(&in_snapshot)).cloned().collect();
         let ids = numbers_after(&files, "snapshot-");
         self.hints(&files, &ids).await;
+        if ids.first().is_some_and(|lowest| *lowest > 1) && !files.contains(&self.directory.earliest_hint()) {
+            // Expiry leaves this hint.
+            let first = self.directory.snapshot(1);
+            self.verification.find(&first, "the file is missing, and no EARLIEST hint says that it expired");
+        }
         let mut before: Option<(Snapshot, SnapshotFiles)> = None;
         for (position, snapshot_id) in ids.iter().enumerate() {
             let path = self.directory.snapshot(*snapshot_id);
@@ -151,7 +156,8 @@ impl Check<'_> {
                 Err(_) => None,
             };
             if hinted.is_none_or(|id| !ids.contains(&id)) {
-                self.verification.find(&path, "expected the number of a snapshot that exists; readers must list instead");
+                self.verification
+                    .find(&path, "expected the number of a snapshot that exists; readers must list instead");
             }
         }
     }
@@ -169,7 +175,8 @@ impl Check<'_> {
         };
         let partition_types = schema.partition_types();
         let base_manifests = self.manifest_list(&snapshot.base_manifest_list, snapshot.base_manifest_list_size).await;
-        let delta_manifests = self.manifest_list(&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size).await;
+        let delta_manifests =
+            self.manifest_list(&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size).await;
         let changelog_manifests = match &snapshot.changelog_manifest_list {
             Some(name) => self.manifest_list(name, snapshot.changelog_manifest_list_size).await?,
             None => Vec::new(),
@@ -194,7 +201,10 @@ impl Check<'_> {
         {
             self.verification.find(
                 path,
-                format!("the files before its commit are not those of snapshot {}; files came or went between", previous.id),
+                format!(
+                    "the files before its commit are not those of snapshot {}; files came or went between",
+                    previous.id
+                ),
             );
         }
         let delta = self.entries(&partition_types, &delta_manifests).await?;

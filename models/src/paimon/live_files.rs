@@ -12,7 +12,7 @@ use crate::contract::{DataType, Failure, ObjectStore, PartitionValues};
 
 use super::directory::TableDirectory;
 use super::lake_access::read_referenced;
-use super::manifest_file::{decode_manifest, decode_manifest_list};
+use super::manifest::{decode_manifest, decode_manifest_list};
 use super::seal::check_file_name;
 use super::{FileKind, FormatError, FormatResult, ManifestEntry, ManifestFileMeta, Snapshot};
 

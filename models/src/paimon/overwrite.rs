@@ -33,11 +33,7 @@ pub(super) enum BoundScope {
 impl BoundScope {
     /// Binds a scope to a schema and to the new files. `invalid` if the scope names what is no partition column, or if
     /// new rows lie outside of it.
-    pub(super) fn bind(
-        scope: &OverwriteScope,
-        schema: &TableSchema,
-        added: &[ManifestEntry],
-    ) -> Result<Self, Failure> {
+    pub(super) fn bind(scope: &OverwriteScope, schema: &TableSchema, added: &[ManifestEntry]) -> Result<Self, Failure> {
         match scope {
             OverwriteScope::WholeTable => Ok(Self::Matching(Vec::new())),
             OverwriteScope::Dynamic if schema.partition_keys.is_empty() => Ok(Self::Matching(Vec::new())),
@@ -80,7 +76,9 @@ impl BoundScope {
     /// The entries that delete what the scope covers of these live files.
     pub(super) fn deletes(&self, live: &[ManifestEntry]) -> Vec<ManifestEntry> {
         let covered = live.iter().filter(|entry| self.covers(entry));
-        covered.map(|entry| ManifestEntry { kind: FileKind::Delete, file: Rc::clone(&entry.file), ..entry.clone() }).collect()
+        covered
+            .map(|entry| ManifestEntry { kind: FileKind::Delete, file: Rc::clone(&entry.file), ..entry.clone() })
+            .collect()
     }
 }
 

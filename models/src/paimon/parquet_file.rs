@@ -1,7 +1,8 @@
-//! Columns of cells as Parquet files: zstandard level 1, plain values, one row group, no statistics.
+//! Columns of cells as Parquet files: plain values, one row group, no statistics; columns of some size are packed with
+//! zstandard level 1.
 //!
-//! Statistics are in the manifest already, and dictionaries do not pay for files of a few rows. Nothing of the process
-//! or the time gets into a file, so the same cells are the same bytes everywhere.
+//! Statistics are in the manifest already, and neither dictionaries nor packing pay for columns of a few cells. Nothing
+//! of the process or the time gets into a file, so the same cells are the same bytes everywhere.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{ColumnDescriptor, Type, TypePtr};
+use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type, TypePtr};
 
 use crate::contract::{DataType, Value};
 
@@ -33,6 +34,8 @@ const INT64_DECIMAL_PRECISION: u8 = 18;
 /// 1970-01-01 as a Julian day, which 12-byte timestamps count.
 const JULIAN_DAY_OF_EPOCH: i64 = 2_440_588;
 const MILLIS_PER_DAY: i64 = 86_400_000;
+/// Columns of fewer bytes are stored as they are: setting up the packer would take most of the time of a small file.
+const LEAST_PACKED_BYTES: usize = 4096;
 /// So many cells are read at once; what a broken file claims to hold is never allocated ahead.
 const READ_BATCH: usize = 1024;
 
@@ -46,15 +49,19 @@ impl From<ParquetError> for FormatError {
 pub(super) fn encode(columns: &[FileColumn], cells: &[Vec<&Value>]) -> FormatResult<Bytes> {
     let fields = columns.iter().map(|column| parquet_field(column).map(Arc::new)).collect::<Result<_, _>>()?;
     let schema = Type::group_type_builder("paimon_schema").with_fields(fields).build()?;
-    let properties = WriterProperties::builder()
+    let mut properties = WriterProperties::builder()
         .set_created_by("lakestream-certify".to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::None)
-        .set_offset_index_disabled(true)
-        .build();
+        .set_offset_index_disabled(true);
+    for (column, cells) in columns.iter().zip(cells) {
+        if plain_bytes(cells) >= LEAST_PACKED_BYTES {
+            let path = ColumnPath::from(column.name.as_str());
+            properties = properties.set_column_compression(path, Compression::ZSTD(ZstdLevel::try_new(1)?));
+        }
+    }
     let mut bytes = Vec::with_capacity(2048);
-    let mut file = SerializedFileWriter::new(&mut bytes, TypePtr::new(schema), Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(&mut bytes, TypePtr::new(schema), Arc::new(properties.build()))?;
     let mut row_group = file.next_row_group()?;
     for (column, cells) in columns.iter().zip(cells) {
         let Some(mut writer) = row_group.next_column()? else { break };
@@ -64,6 +71,17 @@ pub(super) fn encode(columns: &[FileColumn], cells: &[Vec<&Value>]) -> FormatRes
     row_group.close()?;
     file.close()?;
     Ok(Bytes::from(bytes))
+}
+
+/// About how many bytes the cells take as they are.
+fn plain_bytes(cells: &[&Value]) -> usize {
+    let bytes_of = |cell: &&Value| match cell {
+        Value::Null => 0,
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => size_of::<i64>(),
+    };
+    cells.iter().map(bytes_of).sum()
 }
 
 fn parquet_field(column: &FileColumn) -> FormatResult<Type> {

@@ -50,7 +50,8 @@ impl RowFilter {
     /// Whether rows of this file can match.
     pub(super) fn may_match_file(&self, entry: &ManifestEntry) -> bool {
         let partition = entry.partition.cells();
-        if self.wanted_partition.iter().any(|(index, wanted)| partition.get(*index).is_some_and(|cell| cell != wanted)) {
+        if self.wanted_partition.iter().any(|(index, wanted)| partition.get(*index).is_some_and(|cell| cell != wanted))
+        {
             return false;
         }
         let (Some(bucket_key), Ok(count @ 1..)) = (&self.bucket_key, u32::try_from(entry.total_buckets)) else {

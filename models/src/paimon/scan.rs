@@ -95,8 +95,9 @@ impl PaimonTable {
 
     /// Where a data file is.
     pub(super) fn data_file_path(&self, entry: &ManifestEntry) -> String {
-        let bucket_path =
-            || self.directory.data_file(&self.schema.partition_keys, &entry.partition, entry.bucket, &entry.file.file_name);
+        let bucket_path = || {
+            self.directory.data_file(&self.schema.partition_keys, &entry.partition, entry.bucket, &entry.file.file_name)
+        };
         entry.file.external_path.clone().unwrap_or_else(bucket_path)
     }
 }
@@ -150,19 +151,14 @@ fn changes(contents: &[FileContent]) -> impl Iterator<Item = &KeyValue> {
 
 /// Of each key the change with the highest sequence number, in key order (L5). Writers that raced from one base may
 /// have used the same number; then the later commit stands.
-fn newest_changes<'a>(
-    key_positions: &'a [usize],
-    contents: &'a [FileContent],
-) -> impl Iterator<Item = &'a KeyValue> {
+fn newest_changes<'a>(key_positions: &'a [usize], contents: &'a [FileContent]) -> impl Iterator<Item = &'a KeyValue> {
     let mut sorted: Vec<&KeyValue> = changes(contents).collect();
     // The sort is stable: equal keys and sequence numbers stay in commit order.
     sorted.sort_by(|a, b| compare_keys(key_positions, &a.row, &b.row).then(a.sequence.cmp(&b.sequence)));
     let mut sorted = sorted.into_iter().peekable();
     std::iter::from_fn(move || {
         let mut newest = sorted.next()?;
-        while let Some(newer) =
-            sorted.next_if(|next| compare_keys(key_positions, &next.row, &newest.row).is_eq())
-        {
+        while let Some(newer) = sorted.next_if(|next| compare_keys(key_positions, &next.row, &newest.row).is_eq()) {
             newest = newer;
         }
         Some(newest)
@@ -171,5 +167,9 @@ fn newest_changes<'a>(
 
 /// Compares two rows by the cells at these positions.
 pub(super) fn compare_keys(positions: &[usize], a: &Row, b: &Row) -> Ordering {
-    positions.iter().map(|position| a[*position].cmp(&b[*position])).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    positions
+        .iter()
+        .map(|position| a[*position].cmp(&b[*position]))
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
 }

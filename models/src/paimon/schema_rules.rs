@@ -118,7 +118,9 @@ fn validate_keys(schema: &TableSchema) -> Result<(), Failure> {
         return Ok(());
     }
     if let Some(outside) = schema.partition_keys.iter().find(|key| !schema.primary_key.contains(key)) {
-        return Err(Failure::invalid(format!("expected the primary key to hold every partition key, `{outside}` is not")));
+        return Err(Failure::invalid(format!(
+            "expected the primary key to hold every partition key, `{outside}` is not"
+        )));
     }
     if schema.primary_key.iter().all(|key| schema.partition_keys.contains(key)) {
         return Err(Failure::invalid(
@@ -153,9 +155,9 @@ fn validate_buckets(schema: &TableSchema) -> Result<(), Failure> {
         Ok(1..) if schema.has_primary_key() || !bucket_key.is_empty() => Ok(()),
         Ok(1..) => Err(Failure::invalid("expected `bucket-key` in an append table with a fixed number of buckets")),
         Ok(-1) if !schema.has_primary_key() && bucket_key.is_empty() => Ok(()),
-        Ok(-1) if !schema.has_primary_key() => {
-            Err(Failure::invalid("expected no `bucket-key` where `bucket` is -1; set `bucket` to the number of buckets"))
-        }
+        Ok(-1) if !schema.has_primary_key() => Err(Failure::invalid(
+            "expected no `bucket-key` where `bucket` is -1; set `bucket` to the number of buckets",
+        )),
         Ok(-1 | -2) => Err(Failure::definite(
             FailureCode::Unsupported,
             "expected a primary-key table with a fixed number of buckets; set `bucket` to 1 or more",

@@ -66,7 +66,8 @@ pub fn check_json(object: &[u8]) -> FormatResult<()> {
     let (body, tail) = object.split_at(body_length);
     let (opening, rest) = tail.split_at(CHECKSUM_OPENING.len());
     let (digits, closing) = rest.split_at(CHECKSUM_DIGITS);
-    let differing = |found: &[u8], expected: &str| found.iter().zip(expected.bytes()).filter(|(a, b)| **a != *b).count();
+    let differing =
+        |found: &[u8], expected: &str| found.iter().zip(expected.bytes()).filter(|(a, b)| **a != *b).count();
     match differing(opening, CHECKSUM_OPENING) + differing(closing, CHECKSUM_CLOSING) {
         0 if digits == format!("{:016x}", xxh3_64(body)).as_bytes() => Ok(()),
         0 | 1 => Err(FormatError::new("expected the content that the field `checksum` is of, found other")),
@@ -105,6 +106,9 @@ mod tests {
     #[test]
     fn objects_of_other_writers_pass() {
         assert!(check_json(b"{}").is_ok());
-        assert!(check_json(br#"{"version":3,"id":2,"schemaId":0,"commitUser":"somebody","timeMillis":1796018268832}"#).is_ok());
+        assert!(
+            check_json(br#"{"version":3,"id":2,"schemaId":0,"commitUser":"somebody","timeMillis":1796018268832}"#)
+                .is_ok()
+        );
     }
 }

@@ -157,8 +157,7 @@ impl PaimonTable {
         let Some(hinted_id) = hinted.filter(|id| *id < u64::MAX) else {
             return self.latest_snapshot_listed().await;
         };
-        let (hinted, next) =
-            join(self.snapshot_if_present(hinted_id), self.snapshot_if_present(hinted_id + 1)).await;
+        let (hinted, next) = join(self.snapshot_if_present(hinted_id), self.snapshot_if_present(hinted_id + 1)).await;
         match (hinted?, next?) {
             (None, None) => self.latest_snapshot_listed().await,
             (Some(hinted), None) => Ok(Some(hinted)),

@@ -179,9 +179,7 @@ impl PaimonTable {
         };
         let mut sorted: Vec<KeyValue> = changes.iter().enumerate().map(change).collect();
         // Newest first within a key, so that deduplication keeps the newest.
-        sorted.sort_by(|a, b| {
-            compare_keys(key_positions, &a.row, &b.row).then(b.sequence.cmp(&a.sequence))
-        });
+        sorted.sort_by(|a, b| compare_keys(key_positions, &a.row, &b.row).then(b.sequence.cmp(&a.sequence)));
         sorted.dedup_by(|next, kept| compare_keys(key_positions, &next.row, &kept.row).is_eq());
         let keys: Vec<Row> = sorted.iter().map(|change| change.row.project(key_positions)).collect();
         let column_types = self.column_types();
