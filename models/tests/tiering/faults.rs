@@ -17,6 +17,8 @@ pub struct FaultyStore {
     pub environment: Rc<dyn Environment>,
     /// Every fetch takes so long.
     pub fetch_ms: u64,
+    /// Every call takes so long to arrive, and its answer as long to come back.
+    pub distance_ms: u64,
     /// Registrations do not arrive.
     pub refuses_registration: bool,
     /// So many creates take effect without an answer.
@@ -26,14 +28,36 @@ pub struct FaultyStore {
 impl FaultyStore {
     pub fn of(inner: Rc<dyn Store>, environment: &Rc<dyn Environment>) -> Self {
         let environment = environment.clone();
-        Self { inner, environment, fetch_ms: 0, refuses_registration: false, loses_create_acks: Cell::new(0) }
+        Self {
+            inner,
+            environment,
+            fetch_ms: 0,
+            distance_ms: 0,
+            refuses_registration: false,
+            loses_create_acks: Cell::new(0),
+        }
     }
+
+    async fn travel<T>(&self, call: impl Future<Output = T>) -> T {
+        travelling(&*self.environment, self.distance_ms, call).await
+    }
+}
+
+/// Lets a call travel for so long each way, so that a caller can be cut off before and after its effect.
+async fn travelling<T>(environment: &dyn Environment, distance_ms: u64, call: impl Future<Output = T>) -> T {
+    if distance_ms == 0 {
+        return call.await;
+    }
+    environment.sleep_ms(distance_ms).await;
+    let answer = call.await;
+    environment.sleep_ms(distance_ms).await;
+    answer
 }
 
 #[async_trait(?Send)]
 impl Store for FaultyStore {
     async fn create_table(&self, path: &TablePath, schema: &TableSchema) -> Result<StoreTable, Failure> {
-        let created = self.inner.create_table(path, schema).await;
+        let created = self.travel(self.inner.create_table(path, schema)).await;
         if let Some(left) = self.loses_create_acks.get().checked_sub(1) {
             self.loses_create_acks.set(left);
             return Err(Failure::indefinite(FailureCode::Timeout, "no answer"));
@@ -46,11 +70,11 @@ impl Store for FaultyStore {
     }
 
     async fn table(&self, path: &TablePath) -> Result<StoreTable, Failure> {
-        self.inner.table(path).await
+        self.travel(self.inner.table(path)).await
     }
 
     async fn tables(&self) -> Result<Vec<StoreTable>, Failure> {
-        self.inner.tables().await
+        self.travel(self.inner.tables()).await
     }
 
     async fn alter_options(
@@ -76,11 +100,11 @@ impl Store for FaultyStore {
         if self.fetch_ms > 0 {
             self.environment.sleep_ms(self.fetch_ms).await;
         }
-        self.inner.fetch_log(table_id, bucket, start_offset_inclusive, end_offset_exclusive).await
+        self.travel(self.inner.fetch_log(table_id, bucket, start_offset_inclusive, end_offset_exclusive)).await
     }
 
     async fn bucket_offsets(&self, table_id: TableId) -> Result<Vec<BucketOffsets>, Failure> {
-        self.inner.bucket_offsets(table_id).await
+        self.travel(self.inner.bucket_offsets(table_id)).await
     }
 
     async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure> {
@@ -91,11 +115,11 @@ impl Store for FaultyStore {
         if self.refuses_registration {
             return Err(Failure::definite(FailureCode::Unavailable, "the store is down"));
         }
-        self.inner.register_lake_snapshot(table_id, snapshot).await
+        self.travel(self.inner.register_lake_snapshot(table_id, snapshot)).await
     }
 
     async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure> {
-        self.inner.registered_snapshots(table_id).await
+        self.travel(self.inner.registered_snapshots(table_id)).await
     }
 }
 
@@ -149,5 +173,50 @@ impl ObjectStore for CutOffAfterCommit {
 
     async fn rename_directory(&self, from: &str, to: &str) -> Result<(), Failure> {
         self.inner.rename_directory(from, to).await
+    }
+}
+
+/// An object store at a distance.
+pub struct DistantObjects {
+    pub inner: Rc<dyn ObjectStore>,
+    pub environment: Rc<dyn Environment>,
+    /// Every call takes so long to arrive, and its answer as long to come back.
+    pub distance_ms: u64,
+}
+
+impl DistantObjects {
+    async fn travel<T>(&self, call: impl Future<Output = T>) -> T {
+        travelling(&*self.environment, self.distance_ms, call).await
+    }
+}
+
+#[async_trait(?Send)]
+impl ObjectStore for DistantObjects {
+    async fn get(&self, path: &str) -> Result<Bytes, Failure> {
+        self.travel(self.inner.get(path)).await
+    }
+
+    async fn exists(&self, path: &str) -> Result<bool, Failure> {
+        self.travel(self.inner.exists(path)).await
+    }
+
+    async fn put(&self, path: &str, bytes: Bytes) -> Result<(), Failure> {
+        self.travel(self.inner.put(path, bytes)).await
+    }
+
+    async fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool, Failure> {
+        self.travel(self.inner.put_if_absent(path, bytes)).await
+    }
+
+    async fn list(&self, directory: &str) -> Result<Vec<String>, Failure> {
+        self.travel(self.inner.list(directory)).await
+    }
+
+    async fn delete(&self, path: &str) -> Result<(), Failure> {
+        self.travel(self.inner.delete(path)).await
+    }
+
+    async fn rename_directory(&self, from: &str, to: &str) -> Result<(), Failure> {
+        self.travel(self.inner.rename_directory(from, to)).await
     }
 }

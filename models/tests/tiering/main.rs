@@ -1,6 +1,7 @@
 //! Tiering as a specification: the coordinator and the worker against the reference store and a real lake table.
 
 mod coordinator;
+mod crashes;
 mod defects;
 mod faults;
 mod fixture;
