@@ -1,2 +1,0 @@
-//! Stand-in.
-pub mod sim;
