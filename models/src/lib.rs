@@ -7,3 +7,7 @@
 pub mod config;
 pub mod contract;
 pub mod defects;
+pub mod paimon;
+pub mod store;
+pub mod system;
+pub mod tiering;

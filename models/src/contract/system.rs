@@ -9,8 +9,9 @@ use super::statement::{Output, Statement};
 /// A system under test: it executes statements of sessions.
 #[async_trait(?Send)]
 pub trait System {
-    /// Executes one statement. A session has at most one in flight.
-    async fn execute(&self, session: &str, statement: Statement) -> Result<Output, Failure>;
+    /// Executes one statement. A session has at most one in flight. `operation` is the caller's stable, unique id of
+    /// this execution: all luck that the statement needs is drawn for it (rule 1).
+    async fn execute(&self, session: &str, operation: &str, statement: Statement) -> Result<Output, Failure>;
 }
 
 /// One bucket's offset as `observe` shows it.

@@ -1,0 +1,83 @@
+//! The faults of a plan, armed: which call goes wrong and how, and what is cut off or out of order right now.
+//!
+//! Faults are found by meaning (caller, table, call, n) and fire at most once. Healing disarms everything.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use models::contract::TablePath;
+use scenarios::plan::{Action, CallFault, Fault, Plan};
+
+type SiteKey = (String, Option<TablePath>, String);
+
+/// What can go wrong from now on.
+#[derive(Default)]
+pub struct Faults {
+    calls: RefCell<BTreeMap<SiteKey, BTreeMap<u64, CallFault>>>,
+    cuts: RefCell<Vec<(String, String)>>,
+    outages: RefCell<Vec<String>>,
+}
+
+impl Faults {
+    /// Arms the call faults of a plan. Of two faults on one call the first stands.
+    pub fn of(plan: &Plan) -> Self {
+        let mut calls: BTreeMap<SiteKey, BTreeMap<u64, CallFault>> = BTreeMap::new();
+        for step in &plan.steps {
+            if let Action::Fault(Fault::Call { at, what }) = &step.action {
+                let site = (at.caller.clone(), at.table.clone(), at.call.clone());
+                calls.entry(site).or_default().entry(at.nth).or_insert(*what);
+            }
+        }
+        Self { calls: RefCell::new(calls), ..Self::default() }
+    }
+
+    /// Takes the faults of one call site, by n; the caller keeps them from here on.
+    pub fn of_site(&self, caller: &str, table: Option<&TablePath>, call: &str) -> BTreeMap<u64, CallFault> {
+        let key = (caller.to_owned(), table.cloned(), call.to_owned());
+        self.calls.borrow_mut().remove(&key).unwrap_or_default()
+    }
+
+    /// Whether nothing gets from one host to another.
+    pub fn is_cut(&self, from: &str, to: &str) -> bool {
+        self.cuts.borrow().iter().any(|(cut_from, cut_to)| cut_from == from && cut_to == to)
+    }
+
+    /// Whether a part refuses every call.
+    pub fn is_out(&self, part: &str) -> bool {
+        self.outages.borrow().iter().any(|out| out == part)
+    }
+
+    /// Cuts one direction.
+    pub fn cut(&self, from: &str, to: &str) {
+        self.cuts.borrow_mut().push((from.to_owned(), to.to_owned()));
+    }
+
+    /// Mends one cut of a direction; overlapping ones stay.
+    pub fn mend(&self, from: &str, to: &str) {
+        remove_first(&self.cuts, &(from.to_owned(), to.to_owned()));
+    }
+
+    /// Takes a part out.
+    pub fn begin_outage(&self, part: &str) {
+        self.outages.borrow_mut().push(part.to_owned());
+    }
+
+    /// Ends one outage of a part; overlapping ones stay.
+    pub fn end_outage(&self, part: &str) {
+        remove_first(&self.outages, &part.to_owned());
+    }
+
+    /// Disarms and mends everything.
+    pub fn heal(&self) {
+        self.calls.borrow_mut().clear();
+        self.cuts.borrow_mut().clear();
+        self.outages.borrow_mut().clear();
+    }
+}
+
+fn remove_first<T: PartialEq>(list: &RefCell<Vec<T>>, item: &T) {
+    let mut list = list.borrow_mut();
+    if let Some(position) = list.iter().position(|candidate| candidate == item) {
+        list.remove(position);
+    }
+}

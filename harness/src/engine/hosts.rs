@@ -1,0 +1,129 @@
+//! Hosts: processes that crash, restart, stand still and go on.
+//!
+//! A host knows nothing of what runs on it but the [`Host`] trait. Crashing is immediate for everybody else (nothing
+//! of the host is polled again); what is volatile is wiped just before the restart, when every task of the old
+//! incarnation is gone.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+
+use futures::FutureExt;
+use models::contract::Host;
+use tokio::sync::Notify;
+
+/// One host's state of life.
+pub struct HostState {
+    /// Its name, as plans write it.
+    pub name: Rc<str>,
+    up: Cell<bool>,
+    paused: Cell<bool>,
+    incarnation: Cell<u64>,
+    killed: RefCell<Rc<Notify>>,
+    changed: Notify,
+    part: RefCell<Option<Rc<dyn Host>>>,
+}
+
+impl HostState {
+    /// A host that is up, with nothing on it yet.
+    pub fn new(name: &str) -> Rc<Self> {
+        Rc::new(Self {
+            name: Rc::from(name),
+            up: Cell::new(true),
+            paused: Cell::new(false),
+            incarnation: Cell::new(0),
+            killed: RefCell::default(),
+            changed: Notify::new(),
+            part: RefCell::new(None),
+        })
+    }
+
+    /// Puts a part on the host. The part and its host know each other, so it cannot be given at the beginning.
+    pub fn install(&self, part: Rc<dyn Host>) {
+        self.part.replace(Some(part));
+    }
+
+    /// What runs on it.
+    pub fn part(&self) -> Option<Rc<dyn Host>> {
+        self.part.borrow().clone()
+    }
+
+    /// Whether it is alive (it may be paused).
+    pub fn is_up(&self) -> bool {
+        self.up.get()
+    }
+
+    /// Counts restarts.
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation.get()
+    }
+
+    /// Kills everything on it. `false` if it was down already.
+    pub fn kill(&self) -> bool {
+        if !self.up.replace(false) {
+            return false;
+        }
+        // A crash ends a pause.
+        self.paused.set(false);
+        self.killed.replace(Rc::default()).notify_waiters();
+        self.changed.notify_waiters();
+        true
+    }
+
+    /// Brings it back with only what was durable, if it is down and still of this incarnation.
+    pub fn revive(&self, incarnation: u64) -> bool {
+        if self.up.get() || self.incarnation.get() != incarnation {
+            return false;
+        }
+        if let Some(part) = self.part() {
+            part.crash();
+        }
+        self.incarnation.set(incarnation + 1);
+        self.up.set(true);
+        self.changed.notify_waiters();
+        true
+    }
+
+    /// Stops it without killing it. `false` if it was down or paused already.
+    pub fn pause(&self) -> bool {
+        self.up.get() && !self.paused.replace(true)
+    }
+
+    /// Lets it go on. `false` if it was not paused.
+    pub fn resume(&self) -> bool {
+        let was_paused = self.paused.replace(false);
+        if was_paused {
+            self.changed.notify_waiters();
+        }
+        was_paused
+    }
+
+    /// Returns once the host is not paused; at once if it is down.
+    pub async fn running(&self) {
+        while self.paused.get() {
+            self.changed.notified().await;
+        }
+    }
+
+    /// Returns once the host is up.
+    pub async fn alive(&self) {
+        while !self.up.get() {
+            self.changed.notified().await;
+        }
+    }
+
+    /// Runs `work` as part of this host: `None` if the host dies first.
+    pub async fn run_on<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        if !self.up.get() {
+            return None;
+        }
+        let killed = self.killed.borrow().clone();
+        let mut killed = std::pin::pin!(killed.notified().fuse());
+        let mut work = std::pin::pin!(work.fuse());
+        // Biased, with death first: not one poll of the work after the kill.
+        futures::select_biased! {
+            () = killed => None,
+            done = work => Some(done),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Engines: they run a plan against a system and leave a history. They never judge.
+
+mod environment;
+mod faults;
+mod hosts;
+mod network;
+mod observer;
+mod ports;
+mod session;
+pub mod sim;
+mod trace;
+mod world;

@@ -1,0 +1,526 @@
+//! Ports: every call between two parts passes here, and takes its delay and its outcome from the plan.
+//!
+//! A call travels in a task of its own, so a caller that is cancelled or dies loses the answer and never the request
+//! that it already sent. A zero delay still yields. tokio's queue is first in, first out, so these delays are the only
+//! exploration of schedules. The network never looks into what it carries.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::hash::Hash;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use models::contract::{Failure, FailureCode, TablePath};
+use scenarios::draw::{Draws, Place};
+use scenarios::plan::{CallFault, Plan};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant as SimulatedInstant;
+
+use super::faults::Faults;
+use super::hosts::HostState;
+use super::sim::{RunStatistics, Trouble};
+use super::trace::{Moment, Trace, TraceEntry, fingerprint};
+use crate::history::{Entry, Event, FaultPhase};
+
+/// Who calls whom.
+pub struct Edge {
+    /// The host that calls; dies and pauses as a whole.
+    pub caller: Rc<HostState>,
+    /// The caller's name in call addresses: `tiering` for every worker.
+    pub role: Rc<str>,
+    /// The called host; `None` is the lake, which has outages but no life of its own.
+    pub callee: Option<Rc<HostState>>,
+    /// The called part's name: `store`, `coordinator` or `lake`.
+    pub part: &'static str,
+    /// What the caller is busy with, for keyed draws.
+    pub scope: Rc<Scope>,
+}
+
+/// What a caller is busy with: the step of a session, the round of a worker. Latencies are drawn by it and by the
+/// occurrence within it, so that removing one step of a plan leaves every other step's luck as it was (rule 1).
+pub struct Scope {
+    actor: Rc<str>,
+    draws: Draws,
+    place: Cell<Place>,
+    occurrence: Cell<u64>,
+}
+
+impl Scope {
+    /// An actor that has not begun anything yet.
+    pub fn new(seed: u64, actor: &str) -> Rc<Self> {
+        let draws = Draws { seed };
+        let place = Cell::new(draws.at(actor, ""));
+        Rc::new(Self { actor: Rc::from(actor), draws, place, occurrence: Cell::new(0) })
+    }
+
+    /// The actor begins something else.
+    pub fn enter(&self, step: &str) {
+        self.place.set(self.draws.at(&self.actor, step));
+        self.occurrence.set(0);
+    }
+
+    /// The next call of this step draws its luck here.
+    fn draw(&self, call: &'static str) -> u64 {
+        let occurrence = self.occurrence.get();
+        self.occurrence.set(occurrence + 1);
+        self.place.get().draw(call, occurrence)
+    }
+}
+
+/// One kind of call by one kind of caller about one table.
+struct Site {
+    index: u32,
+    calls: u64,
+    faults: BTreeMap<u64, CallFault>,
+}
+
+/// A call on its way.
+struct Parcel {
+    address: String,
+    site: u32,
+    nth: u64,
+    fault: Option<CallFault>,
+    request_ms: u64,
+    reply_ms: u64,
+}
+
+type SiteKey = (Rc<str>, Option<TablePath>, &'static str);
+
+/// The most calls and polls of one run; beyond it something loops without letting time pass.
+const EVENT_BUDGET: u64 = 20_000_000;
+
+/// All ports of one run, with the clock, the trace and the history.
+pub struct Network {
+    seed: u64,
+    min_call_ms: u64,
+    max_call_ms: u64,
+    call_timeout_ms: u64,
+    began: SimulatedInstant,
+    /// What can go wrong.
+    pub faults: Faults,
+    hosts: RefCell<BTreeMap<Rc<str>, Rc<HostState>>>,
+    sites: RefCell<BTreeMap<SiteKey, Site>>,
+    trace: RefCell<Trace>,
+    events: RefCell<Vec<Entry>>,
+    overtaking: RefCell<BTreeMap<(Rc<str>, &'static str), Rc<Notify>>>,
+    healed: Cell<bool>,
+    spent: Cell<u64>,
+    trouble: RefCell<Option<Trouble>>,
+    troubled: Notify,
+    /// Tables of which a tiering worker committed a snapshot and has not registered it yet, with that worker.
+    unregistered: RefCell<BTreeMap<TablePath, Rc<str>>>,
+    statistics: RefCell<RunStatistics>,
+}
+
+impl Network {
+    /// The network of a plan, at time zero. Needs a running paused tokio runtime.
+    pub fn new(plan: &Plan) -> Rc<Self> {
+        Rc::new(Self {
+            seed: plan.seed,
+            min_call_ms: plan.min_call_ms,
+            max_call_ms: plan.system.max_call_ms,
+            call_timeout_ms: plan.system.call_timeout_ms,
+            began: SimulatedInstant::now(),
+            faults: Faults::of(plan),
+            hosts: RefCell::default(),
+            sites: RefCell::default(),
+            trace: RefCell::default(),
+            events: RefCell::default(),
+            overtaking: RefCell::default(),
+            healed: Cell::new(false),
+            spent: Cell::new(0),
+            trouble: RefCell::new(None),
+            troubled: Notify::new(),
+            unregistered: RefCell::default(),
+            statistics: RefCell::default(),
+        })
+    }
+
+    /// Simulated milliseconds since the run began.
+    pub fn now_ms(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
+    }
+
+    /// The run's seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Adds an event to the history.
+    pub fn observe(&self, event: Event) {
+        let mut events = self.events.borrow_mut();
+        let n = events.len() as u64;
+        events.push(Entry { n, at_ms: self.now_ms(), event });
+    }
+
+    /// Adds a fault event to the history.
+    pub fn observe_fault(&self, kind: &'static str, target: &str, phase: FaultPhase) {
+        if phase != FaultPhase::End {
+            let mut statistics = self.statistics.borrow_mut();
+            statistics.faults_fired += 1;
+            *statistics.fired_by_kind.entry(kind).or_default() += 1;
+        }
+        self.observe(Event::Fault { kind: kind.to_owned(), target: target.to_owned(), phase });
+    }
+
+    /// Changes the statistics.
+    pub fn count(&self, change: impl FnOnce(&mut RunStatistics)) {
+        change(&mut self.statistics.borrow_mut());
+    }
+
+    /// What the run leaves: events, trace and statistics.
+    pub fn take_results(&self) -> (Vec<Entry>, Trace, RunStatistics) {
+        (self.events.take(), self.trace.take(), self.statistics.take())
+    }
+
+    /// Ends the run as a failure of the harness or of the system's code, not of a property.
+    pub fn report_trouble(&self, trouble: Trouble) {
+        self.trouble.borrow_mut().get_or_insert(trouble);
+        self.troubled.notify_waiters();
+        self.troubled.notify_one();
+    }
+
+    /// Returns when there is trouble, with it.
+    pub async fn trouble(&self) -> Trouble {
+        loop {
+            if let Some(trouble) = self.trouble.borrow_mut().take() {
+                return trouble;
+            }
+            self.troubled.notified().await;
+        }
+    }
+
+    /// Runs a task to its end, with its polls counted and its panics caught. Of a task that spent the run's whole
+    /// budget nothing more is heard.
+    pub fn spawn(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+        let network = self.clone();
+        let mut task = Box::pin(AssertUnwindSafe(task).catch_unwind());
+        let counted = std::future::poll_fn(move |context| {
+            if !network.spend() {
+                return std::task::Poll::Ready(());
+            }
+            task.poll_unpin(context).map(|ended| {
+                if let Err(panic) = ended {
+                    network.report_trouble(Trouble::panic(panic.as_ref()));
+                }
+            })
+        });
+        tokio::task::spawn_local(counted);
+    }
+
+    /// Counts one event; `false` once the budget is spent.
+    fn spend(&self) -> bool {
+        let spent = self.spent.get() + 1;
+        self.spent.set(spent);
+        if spent > EVENT_BUDGET {
+            self.report_trouble(Trouble::EventBudget { at_ms: self.now_ms(), events: EVENT_BUDGET });
+        }
+        spent <= EVENT_BUDGET
+    }
+
+    /// Adds a host and starts it.
+    pub fn add_host(self: &Rc<Self>, host: Rc<HostState>) {
+        self.hosts.borrow_mut().insert(host.name.clone(), host.clone());
+        self.start(host);
+    }
+
+    /// The host of this name.
+    pub fn host(&self, name: &str) -> Option<Rc<HostState>> {
+        self.hosts.borrow().get(name).cloned()
+    }
+
+    fn start(self: &Rc<Self>, host: Rc<HostState>) {
+        self.spawn(async move {
+            if let Some(part) = host.part() {
+                host.run_on(part.run()).await;
+            }
+        });
+    }
+
+    /// Kills a host now and restarts it later, if it is up and nothing is healed yet.
+    pub fn crash(self: &Rc<Self>, host: &Rc<HostState>, restart_after_ms: u64) {
+        if self.healed.get() || !host.kill() {
+            return;
+        }
+        let between = self.unregistered.borrow().values().any(|worker| {
+            *worker == host.name || matches!(&*host.name, "store" | "coordinator")
+        });
+        if between {
+            self.count(|statistics| statistics.crashed_between_commit_and_registration = true);
+        }
+        self.observe_fault("crash", &host.name, FaultPhase::Start);
+        let (network, host, incarnation) = (self.clone(), host.clone(), host.incarnation());
+        self.spawn(async move {
+            // At least one quantum, in which the old incarnation's tasks go away.
+            tokio::time::sleep(Duration::from_millis(restart_after_ms.max(1))).await;
+            network.restart(&host, incarnation);
+        });
+    }
+
+    fn restart(self: &Rc<Self>, host: &Rc<HostState>, incarnation: u64) {
+        if host.revive(incarnation) {
+            self.observe_fault("crash", &host.name, FaultPhase::End);
+            self.start(host.clone());
+        }
+    }
+
+    /// Ends the chaos: mends, resumes and restarts everything, and lets nothing more go wrong.
+    pub async fn heal(self: &Rc<Self>) {
+        self.healed.set(true);
+        self.faults.heal();
+        for site in self.sites.borrow_mut().values_mut() {
+            site.faults.clear();
+        }
+        // One quantum, in which the tasks of hosts that died just now go away.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let hosts: Vec<_> = self.hosts.borrow().values().cloned().collect();
+        for host in hosts {
+            if host.resume() {
+                self.observe_fault("pause", &host.name, FaultPhase::End);
+            }
+            self.restart(&host, host.incarnation());
+        }
+    }
+
+    /// Whether the chaos is over.
+    pub fn is_healed(&self) -> bool {
+        self.healed.get()
+    }
+
+    /// One call over a port: `deliver` is what the called part does, `request` what it is asked.
+    pub async fn call<A, T>(
+        self: &Rc<Self>,
+        edge: &Edge,
+        call: &'static str,
+        table: Option<TablePath>,
+        request: A,
+        deliver: impl Fn(A) -> LocalBoxFuture<'static, Result<T, Failure>> + 'static,
+    ) -> Result<T, Failure>
+    where
+        A: Hash + Clone + 'static,
+        T: Hash + 'static,
+    {
+        edge.caller.running().await;
+        let parcel = self.dispatch(edge, call, table.as_ref(), &request);
+        if let Some(CallFault::CallerCrashesBefore { restart_after_ms }) = parcel.fault {
+            self.crash(&edge.caller, restart_after_ms);
+            return std::future::pending().await;
+        }
+        let deadline = SimulatedInstant::now() + Duration::from_millis(self.call_timeout_ms);
+        let (answer, answered) = oneshot::channel();
+        let journey = Journey {
+            network: self.clone(),
+            caller: edge.caller.clone(),
+            callee: edge.callee.clone(),
+            part: edge.part,
+        };
+        let address = parcel.address.clone();
+        self.spawn(journey.travel(parcel, request, deliver, answer));
+        let outcome = match tokio::time::timeout_at(deadline, answered).await {
+            Ok(Ok(outcome)) => outcome,
+            lost => {
+                if lost.is_ok() {
+                    // The answer is lost; the caller cannot know before its patience ends.
+                    tokio::time::sleep_until(deadline).await;
+                }
+                Err(Failure::indefinite(
+                    FailureCode::Timeout,
+                    format!("{address}: no answer within {} ms", self.call_timeout_ms),
+                ))
+            }
+        };
+        edge.caller.running().await;
+        outcome
+    }
+
+    /// Counts and traces a request, and draws its luck.
+    fn dispatch(&self, edge: &Edge, call: &'static str, table: Option<&TablePath>, request: &impl Hash) -> Parcel {
+        let mut sites = self.sites.borrow_mut();
+        let mut trace = self.trace.borrow_mut();
+        let site = sites.entry((edge.role.clone(), table.cloned(), call)).or_insert_with(|| {
+            let name = match table {
+                Some(table) => format!("{}({table}).{call}", edge.role),
+                None => format!("{}.{call}", edge.role),
+            };
+            trace.sites.push(name);
+            let faults =
+                if self.healed.get() { BTreeMap::new() } else { self.faults.of_site(&edge.role, table, call) };
+            Site { index: trace.sites.len() as u32 - 1, calls: 0, faults }
+        });
+        site.calls += 1;
+        let (index, nth) = (site.index, site.calls);
+        let fault = site.faults.remove(&nth);
+        trace.entries.push(TraceEntry {
+            at_ms: self.now_ms(),
+            site: index,
+            nth,
+            moment: Moment::Sent,
+            fingerprint: fingerprint(request),
+        });
+        let address = format!("{}#{nth}", trace.sites[index as usize]);
+        drop((sites, trace));
+        self.count(|statistics| statistics.port_calls += 1);
+        if let Some(fault) = &fault {
+            self.observe_fault(fault.kind(), &address, FaultPhase::Instant);
+        }
+        // A healthy call takes at most max_call_ms: half for the way there, half for the work and the way back.
+        let half_ms = (self.max_call_ms / 2).max(1);
+        let luck = edge.scope.draw(call);
+        let request_ms = self.min_call_ms.min(half_ms) + luck % (half_ms + 1 - self.min_call_ms.min(half_ms));
+        let reply_ms = (luck >> 32) % (half_ms / 2 + 1);
+        Parcel { address, site: index, nth, fault, request_ms, reply_ms }
+    }
+
+    fn trace_effect(&self, site: u32, nth: u64, fingerprint: u64) {
+        let at_ms = self.now_ms();
+        self.trace.borrow_mut().entries.push(TraceEntry { at_ms, site, nth, moment: Moment::Effect, fingerprint });
+    }
+
+    /// Tells those who wait to be overtaken on this way that they were, and gives the signal to wait for.
+    fn overtake(&self, caller: &HostState, part: &'static str) -> Rc<Notify> {
+        let signal = self.overtaking.borrow_mut().entry((caller.name.clone(), part)).or_default().clone();
+        signal.notify_waiters();
+        signal
+    }
+
+    /// Keeps the books: a data file was written.
+    pub fn data_file_written(&self) {
+        self.count(|statistics| statistics.data_files += 1);
+    }
+
+    /// Keeps the books: a worker's commit took effect.
+    pub fn round_committed(&self, table: &TablePath, worker: &Rc<str>) {
+        self.unregistered.borrow_mut().insert(table.clone(), worker.clone());
+        self.count(|statistics| statistics.rounds_committed += 1);
+    }
+
+    /// Keeps the books: a snapshot was registered.
+    pub fn snapshot_registered(&self, table: &TablePath) {
+        self.unregistered.borrow_mut().remove(table);
+    }
+}
+
+/// A call's way to the called part and back.
+struct Journey {
+    network: Rc<Network>,
+    caller: Rc<HostState>,
+    callee: Option<Rc<HostState>>,
+    part: &'static str,
+}
+
+impl Journey {
+    async fn travel<A, T>(
+        self,
+        parcel: Parcel,
+        request: A,
+        deliver: impl Fn(A) -> LocalBoxFuture<'static, Result<T, Failure>> + 'static,
+        answer: oneshot::Sender<Result<T, Failure>>,
+    ) where
+        A: Hash + Clone + 'static,
+        T: Hash + 'static,
+    {
+        let overtaken = self.network.overtake(&self.caller, self.part);
+        pass(parcel.request_ms).await;
+        match parcel.fault {
+            Some(CallFault::Delay { by_ms }) => pass(by_ms).await,
+            Some(CallFault::Reorder { at_most_ms }) => {
+                let _ = tokio::time::timeout(Duration::from_millis(at_most_ms), overtaken.notified()).await;
+                pass(1).await;
+            }
+            _ => {}
+        }
+        if parcel.fault == Some(CallFault::RequestLost) || self.is_cut(&self.caller.name, self.part) {
+            return self.lose(answer).await;
+        }
+        let outcome = self.arrive(&parcel, request.clone(), &deliver).await;
+        match parcel.fault {
+            Some(CallFault::ReplyLost) => return self.lose(answer).await,
+            Some(CallFault::CallerCrashesAfter { restart_after_ms }) => {
+                self.network.crash(&self.caller, restart_after_ms);
+                return;
+            }
+            Some(CallFault::ReplyDelay { by_ms }) => pass(by_ms).await,
+            _ => {}
+        }
+        pass(parcel.reply_ms).await;
+        if self.is_cut(self.part, &self.caller.name) {
+            return self.lose(answer).await;
+        }
+        // Nobody may be waiting any more; then the answer is lost.
+        let _ = answer.send(outcome);
+        if let Some(CallFault::Duplicate { after_ms }) = parcel.fault {
+            pass(after_ms).await;
+            // The second arrival has its effect; its answer finds nobody.
+            let _ = self.arrive(&Parcel { fault: None, ..parcel }, request, &deliver).await;
+        }
+    }
+
+    /// The request reaches the called part: refused, executed, or cut short by a crash.
+    async fn arrive<A, T>(
+        &self,
+        parcel: &Parcel,
+        request: A,
+        deliver: &impl Fn(A) -> LocalBoxFuture<'static, Result<T, Failure>>,
+    ) -> Result<T, Failure>
+    where
+        T: Hash,
+    {
+        let refused = || {
+            Err(Failure::definite(FailureCode::Unavailable, format!("{}: {} is down", parcel.address, self.part)))
+        };
+        if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
+            return refused();
+        }
+        let outcome = match &self.callee {
+            None => Some(deliver(request).await),
+            Some(host) => {
+                host.running().await;
+                if !host.is_up() {
+                    return refused();
+                }
+                if let Some(CallFault::CalleeCrashesBefore { restart_after_ms }) = parcel.fault {
+                    self.network.crash(host, restart_after_ms);
+                    None
+                } else {
+                    let outcome = host.run_on(deliver(request)).await;
+                    // A paused host may have done the work, and does not answer before it goes on.
+                    host.running().await;
+                    outcome
+                }
+            }
+        };
+        self.network.trace_effect(parcel.site, parcel.nth, fingerprint(&outcome));
+        if let (Some(host), Some(CallFault::CalleeCrashesAfter { restart_after_ms })) = (&self.callee, parcel.fault) {
+            self.network.crash(host, restart_after_ms);
+            return Err(self.connection_lost(parcel));
+        }
+        outcome.unwrap_or_else(|| Err(self.connection_lost(parcel)))
+    }
+
+    fn connection_lost(&self, parcel: &Parcel) -> Failure {
+        let message = format!("{}: {} died before it answered", parcel.address, self.part);
+        Failure::indefinite(FailureCode::Unavailable, message)
+    }
+
+    fn is_cut(&self, from: &str, to: &str) -> bool {
+        self.network.faults.is_cut(from, to)
+    }
+
+    /// Keeps the way open without ever answering, for as long as the caller can wait.
+    async fn lose<T>(&self, mut answer: oneshot::Sender<T>) {
+        answer.closed().await;
+    }
+}
+
+/// Lets simulated time pass; zero still yields.
+pub async fn pass(duration_ms: u64) {
+    if duration_ms == 0 {
+        tokio::task::yield_now().await;
+    } else {
+        tokio::time::sleep(Duration::from_millis(duration_ms)).await;
+    }
+}

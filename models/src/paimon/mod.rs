@@ -1,0 +1,55 @@
+//! The reference Paimon table: how a table lies in an object store, down to the bytes.
+//!
+//! The files follow Apache Paimon's published layout, so any Paimon implementation can read what is written here, and
+//! this code reads what other implementations wrote. Nothing in it knows about stores, tiering, clients or judging.
+
+pub mod avro_container;
+mod avro_datum;
+mod avro_file;
+mod avro_record;
+mod avro_schema;
+pub mod binary_row;
+pub mod column_stats;
+mod content_cache;
+pub mod data_file;
+mod format_error;
+pub mod manifest;
+mod manifest_meta;
+pub mod object_stores;
+mod parquet_file;
+pub mod schema_file;
+pub mod snapshot_file;
+mod stored_cell;
+
+pub use format_error::{FormatError, FormatResult};
+pub use manifest::{DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta};
+pub use schema_file::{DataField, SchemaFile};
+pub use snapshot_file::{CommitKind, Snapshot};
+
+// The table on top of the formats.
+pub mod catalog;
+pub mod commit;
+mod directory;
+mod exclusive_create;
+pub mod integrity;
+mod lake_access;
+mod live_files;
+pub mod overwrite;
+mod row_filter;
+mod scan;
+pub mod schema_rules;
+mod seal;
+pub mod table;
+pub mod write;
+
+pub use catalog::FilesystemCatalog;
+pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
+pub use directory::TableDirectory;
+pub use integrity::{Finding, Verification, verify};
+pub use lake_access::LakeAccess;
+pub use overwrite::OverwriteScope;
+pub use table::PaimonTable;
+pub use write::Committable;
+
+#[cfg(test)]
+mod arbitrary_rows;

@@ -1,0 +1,175 @@
+//! Reading: the rows of a snapshot, and what one snapshot added.
+//!
+//! Key tables are merged on read: of all changes of a key the one with the highest sequence number stands, whichever
+//! file or level it is in (L5). Nothing here writes.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use futures::future::try_join_all;
+
+use crate::contract::{BucketId, Failure, Filter, Row, RowKind, Value};
+
+use super::data_file::{FileFormat, KeyValue, decode_changes, decode_rows};
+use super::lake_access::read_referenced;
+use super::row_filter::RowFilter;
+use super::seal::check_file_name;
+use super::table::SchemaVersion;
+use super::{FileKind, FormatError, ManifestEntry, PaimonTable, Snapshot};
+
+/// The beginning of every data file's name.
+pub(super) const DATA_FILE_PREFIX: &str = "data-";
+
+/// What a data file holds, in the columns of the table's schema.
+enum FileContent {
+    Rows(Rc<Vec<Row>>),
+    Changes(Rc<Vec<KeyValue>>),
+}
+
+impl PaimonTable {
+    /// The rows of a snapshot that match the filter, by bucket; buckets without any are absent. Rows of append tables
+    /// are in commit order, rows of key tables in key order.
+    pub async fn scan(&self, snapshot: &Snapshot, filter: &Filter) -> Result<BTreeMap<BucketId, Vec<Row>>, Failure> {
+        let filter = RowFilter::bind(self, filter)?;
+        let mut files = self.manifest_reader().live_files(snapshot).await?;
+        files.retain(|file| filter.may_match_file(file));
+        let buckets = self.read_by_bucket(&files).await?;
+        let rows_of = |contents: Vec<FileContent>| -> Vec<Row> {
+            if self.schema().has_primary_key() {
+                let newest = newest_changes(self.version.layout.key_positions(), &contents);
+                let present = newest.filter(|change| change.kind.adds()).map(|change| &change.row);
+                present.filter(|row| filter.matches(row)).cloned().collect()
+            } else {
+                rows(&contents).filter(|row| filter.matches(row)).cloned().collect()
+            }
+        };
+        let scanned = buckets.into_iter().map(|(bucket, contents)| (bucket, rows_of(contents)));
+        Ok(scanned.filter(|(_, rows)| !rows.is_empty()).collect())
+    }
+
+    /// What one snapshot added, by bucket, in sequence order. Files that it deleted are not told of.
+    pub async fn delta(&self, snapshot: &Snapshot) -> Result<BTreeMap<BucketId, Vec<(RowKind, Row)>>, Failure> {
+        let reader = self.manifest_reader();
+        let manifests = reader.manifests(&reader.list(&snapshot.delta_manifest_list).await?).await?;
+        let entries = manifests.iter().flat_map(|manifest| manifest.iter());
+        let added: Vec<ManifestEntry> = entries.filter(|entry| entry.kind == FileKind::Add).cloned().collect();
+        let buckets = self.read_by_bucket(&added).await?;
+        let in_sequence = |contents: Vec<FileContent>| -> Vec<(RowKind, Row)> {
+            let mut changes: Vec<&KeyValue> = changes(&contents).collect();
+            changes.sort_by_key(|change| change.sequence);
+            let changes = changes.into_iter().map(|change| (change.kind, change.row.clone()));
+            changes.chain(rows(&contents).map(|row| (RowKind::Insert, row.clone()))).collect()
+        };
+        Ok(buckets.into_iter().map(|(bucket, contents)| (bucket, in_sequence(contents))).collect())
+    }
+
+    /// Reads files side by side; within a bucket their order stays.
+    async fn read_by_bucket(&self, files: &[ManifestEntry]) -> Result<BTreeMap<BucketId, Vec<FileContent>>, Failure> {
+        let contents = try_join_all(files.iter().map(|file| self.read_data_file(file))).await?;
+        let mut buckets: BTreeMap<BucketId, Vec<FileContent>> = BTreeMap::new();
+        for (file, content) in files.iter().zip(contents) {
+            let bucket = BucketId { partition: file.partition.clone(), bucket: file.bucket };
+            buckets.entry(bucket).or_default().push(content);
+        }
+        Ok(buckets)
+    }
+
+    async fn read_data_file(&self, entry: &ManifestEntry) -> Result<FileContent, Failure> {
+        let path = self.data_file_path(entry);
+        let bytes = read_referenced(&*self.lake.objects, &path).await?;
+        check_size_and_seal(entry, &bytes).map_err(|error| error.within(&path))?;
+        let written = self.schema_version(entry.file.schema_id).await?;
+        let decode = || {
+            let format = FileFormat::of_file_name(&entry.file.file_name)?;
+            if self.schema().has_primary_key() {
+                decode_changes(&written.layout, format, &bytes).map(FileContent::Changes)
+            } else {
+                decode_rows(&written.layout, format, &bytes).map(FileContent::Rows)
+            }
+        };
+        let content = decode().map_err(|error| error.within(&path))?;
+        Ok(in_present_columns(&self.version, &written, content))
+    }
+
+    /// Where a data file is.
+    pub(super) fn data_file_path(&self, entry: &ManifestEntry) -> String {
+        let bucket_path = || {
+            self.directory.data_file(&self.schema.partition_keys, &entry.partition, entry.bucket, &entry.file.file_name)
+        };
+        entry.file.external_path.clone().unwrap_or_else(bucket_path)
+    }
+}
+
+/// Checks a data file against its manifest entry and its name.
+pub(super) fn check_size_and_seal(entry: &ManifestEntry, bytes: &Bytes) -> Result<(), FormatError> {
+    if bytes.len() as u64 != entry.file.file_size {
+        return Err(FormatError::new(format!(
+            "expected {} bytes as its manifest says, found {}",
+            entry.file.file_size,
+            bytes.len()
+        )));
+    }
+    check_file_name(&entry.file.file_name, DATA_FILE_PREFIX, bytes)
+}
+
+/// Rows that were written with another version of the schema, in the columns of this one. Columns are matched by
+/// field id, so a renamed column keeps its values, and one that was added later is NULL (L13).
+fn in_present_columns(present: &SchemaVersion, written: &SchemaVersion, content: FileContent) -> FileContent {
+    let (present, written) = (&present.file.fields, &written.file.fields);
+    if present.iter().map(|field| field.id).eq(written.iter().map(|field| field.id)) {
+        return content;
+    }
+    let sources: Vec<Option<usize>> =
+        present.iter().map(|field| written.iter().position(|candidate| candidate.id == field.id)).collect();
+    let arrange = |row: &Row| {
+        Row::new(sources.iter().map(|source| source.map_or(Value::Null, |position| row[position].clone())).collect())
+    };
+    match content {
+        FileContent::Rows(rows) => FileContent::Rows(Rc::new(rows.iter().map(arrange).collect())),
+        FileContent::Changes(changes) => {
+            let arrange_change = |change: &KeyValue| KeyValue { row: arrange(&change.row), ..change.clone() };
+            FileContent::Changes(Rc::new(changes.iter().map(arrange_change).collect()))
+        }
+    }
+}
+
+fn rows(contents: &[FileContent]) -> impl Iterator<Item = &Row> {
+    contents.iter().flat_map(|content| match content {
+        FileContent::Rows(rows) => rows.as_slice(),
+        FileContent::Changes(_) => &[],
+    })
+}
+
+fn changes(contents: &[FileContent]) -> impl Iterator<Item = &KeyValue> {
+    contents.iter().flat_map(|content| match content {
+        FileContent::Changes(changes) => changes.as_slice(),
+        FileContent::Rows(_) => &[],
+    })
+}
+
+/// Of each key the change with the highest sequence number, in key order (L5). Writers that raced from one base may
+/// have used the same number; then the later commit stands.
+fn newest_changes<'a>(key_positions: &'a [usize], contents: &'a [FileContent]) -> impl Iterator<Item = &'a KeyValue> {
+    let mut sorted: Vec<&KeyValue> = changes(contents).collect();
+    // The sort is stable: equal keys and sequence numbers stay in commit order.
+    sorted.sort_by(|a, b| compare_keys(key_positions, &a.row, &b.row).then(a.sequence.cmp(&b.sequence)));
+    let mut sorted = sorted.into_iter().peekable();
+    std::iter::from_fn(move || {
+        let mut newest = sorted.next()?;
+        while let Some(newer) = sorted.next_if(|next| compare_keys(key_positions, &next.row, &newest.row).is_eq()) {
+            newest = newer;
+        }
+        Some(newest)
+    })
+}
+
+/// Compares two rows by the cells at these positions.
+pub(super) fn compare_keys(positions: &[usize], a: &Row, b: &Row) -> Ordering {
+    positions
+        .iter()
+        .map(|position| a[*position].cmp(&b[*position]))
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
+}

@@ -1,0 +1,200 @@
+//! Schema files: `schema/schema-N`, one JSON object each, N from 0.
+//!
+//! A schema file is the contract's [`TableSchema`] with what the format adds: field ids that survive renaming, the
+//! schema's number and its time.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::contract::{Column, DataType, TableSchema};
+
+use super::{FormatError, FormatResult};
+
+/// The version of the schema format that is written.
+pub const SCHEMA_VERSION: u32 = 3;
+
+/// A column type with its nullability, spelled `BIGINT NOT NULL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FieldType {
+    /// The type.
+    pub data_type: DataType,
+    /// Whether NULL is allowed.
+    pub nullable: bool,
+}
+
+impl fmt::Display for FieldType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffix = if self.nullable { "" } else { " NOT NULL" };
+        write!(formatter, "{}{suffix}", self.data_type)
+    }
+}
+
+impl FromStr for FieldType {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim().strip_suffix("NOT NULL") {
+            Some(data_type) => Ok(Self { data_type: data_type.parse()?, nullable: false }),
+            None => Ok(Self { data_type: text.parse()?, nullable: true }),
+        }
+    }
+}
+
+impl TryFrom<String> for FieldType {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<FieldType> for String {
+    fn from(field_type: FieldType) -> Self {
+        field_type.to_string()
+    }
+}
+
+/// One column as a schema file describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DataField {
+    /// The identity of the column, kept when it is renamed.
+    pub id: i32,
+    /// Its name.
+    pub name: String,
+    /// Its type and nullability.
+    #[serde(rename = "type")]
+    pub field_type: FieldType,
+    /// A comment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The default value as text.
+    #[serde(default, rename = "defaultValue", skip_serializing_if = "Option::is_none")]
+    pub default_value: Option<String>,
+}
+
+/// One version of a table's schema.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SchemaFile {
+    /// The format's version; 3 in everything written here.
+    #[serde(default)]
+    pub version: u32,
+    /// The schema's number, from 0.
+    pub id: u64,
+    /// The columns, in order.
+    pub fields: Vec<DataField>,
+    /// The highest id that a field of this table ever had.
+    pub highest_field_id: i32,
+    /// The partition columns.
+    pub partition_keys: Vec<String>,
+    /// The primary key; empty for an append table.
+    pub primary_keys: Vec<String>,
+    /// Table options.
+    pub options: BTreeMap<String, String>,
+    /// A comment on the table.
+    #[serde(default)]
+    pub comment: Option<String>,
+    /// When this version was made, in milliseconds since 1970-01-01T00:00Z.
+    #[serde(default)]
+    pub time_millis: u64,
+}
+
+impl SchemaFile {
+    /// The first version of a new table: fields are numbered from 0, primary-key columns made NOT NULL.
+    pub fn first(schema: &TableSchema, time_millis: u64) -> Self {
+        let field = |(position, column): (usize, &Column)| DataField {
+            id: i32::try_from(position).unwrap_or(i32::MAX),
+            name: column.name.clone(),
+            field_type: FieldType {
+                data_type: column.data_type,
+                nullable: column.nullable && !schema.primary_key.contains(&column.name),
+            },
+            description: None,
+            default_value: None,
+        };
+        let fields: Vec<DataField> = schema.columns.iter().enumerate().map(field).collect();
+        Self {
+            version: SCHEMA_VERSION,
+            id: 0,
+            highest_field_id: fields.last().map_or(-1, |field| field.id),
+            fields,
+            partition_keys: schema.partition_keys.clone(),
+            primary_keys: schema.primary_key.clone(),
+            options: schema.options.clone(),
+            comment: None,
+            time_millis,
+        }
+    }
+
+    /// The table as a statement would define it.
+    pub fn table_schema(&self) -> TableSchema {
+        let column = |field: &DataField| Column {
+            name: field.name.clone(),
+            data_type: field.field_type.data_type,
+            nullable: field.field_type.nullable,
+        };
+        TableSchema {
+            columns: self.fields.iter().map(column).collect(),
+            primary_key: self.primary_keys.clone(),
+            partition_keys: self.partition_keys.clone(),
+            options: self.options.clone(),
+        }
+    }
+
+    /// The file's bytes; the same for equal schemas.
+    pub fn encode(&self) -> FormatResult<Bytes> {
+        serde_json::to_vec_pretty(self).map(Bytes::from).map_err(|error| FormatError::new(error.to_string()))
+    }
+
+    /// Reads a schema file. Fields of the file that this version does not know are ignored; column types that it
+    /// cannot hold are refused by name.
+    pub fn decode(bytes: &[u8]) -> FormatResult<Self> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| FormatError::new(format!("expected a schema file (JSON), found {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> TableSchema {
+        serde_json::from_str(
+            r#"{"columns": [{"name": "id", "type": "BIGINT"}, {"name": "v", "type": "DECIMAL(10, 2)"}],
+                "primary_key": ["id"], "options": {"bucket": "2"}}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_new_table_numbers_its_fields_and_its_key_is_not_null() {
+        let file = SchemaFile::first(&table(), 17);
+        let text = String::from_utf8(file.encode().unwrap().to_vec()).unwrap();
+        assert!(text.contains(r#""type": "BIGINT NOT NULL""#), "{text}");
+        assert!(text.contains(r#""type": "DECIMAL(10, 2)""#), "{text}");
+        assert_eq!((file.id, file.highest_field_id, file.fields[1].id), (0, 1, 1));
+        assert_eq!(SchemaFile::decode(text.as_bytes()).unwrap(), file);
+    }
+
+    #[test]
+    fn the_table_comes_back() {
+        let mut expected = table();
+        expected.columns[0].nullable = false;
+        assert_eq!(SchemaFile::first(&table(), 17).table_schema(), expected);
+    }
+
+    #[test]
+    fn unknown_types_are_refused_and_unknown_fields_are_not() {
+        let file = String::from_utf8(SchemaFile::first(&table(), 17).encode().unwrap().to_vec()).unwrap();
+        let newer = file.replace("\"options\"", "\"fromTheFuture\": 1, \"options\"");
+        assert_eq!(SchemaFile::decode(newer.as_bytes()).unwrap(), SchemaFile::first(&table(), 17));
+        let odd = file.replace("BIGINT NOT NULL", "VARIANT NOT NULL");
+        assert!(SchemaFile::decode(odd.as_bytes()).unwrap_err().to_string().contains("VARIANT"));
+        assert!(SchemaFile::decode(b"{").is_err());
+    }
+}

@@ -1,0 +1,288 @@
+//! A lake table as its readers and writers hold it: which table it is, its schema, and its snapshots.
+//!
+//! It must never know about stores, logs or tiering: a snapshot's user and properties are opaque here.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::future::join;
+
+use crate::contract::{BucketId, DataType, Failure, FailureCode, Row, TablePath, TableSchema};
+
+use super::binary_row;
+use super::data_file::DataFileLayout;
+use super::directory::{TableDirectory, numbers_after, parse_canonical};
+use super::lake_access::{LakeAccess, read_referenced};
+use super::live_files::ManifestReader;
+use super::seal::check_json;
+use super::{SchemaFile, Snapshot};
+
+/// One version of the schema with what reading and writing derive from it.
+pub(super) struct SchemaVersion {
+    /// The schema file.
+    pub(super) file: SchemaFile,
+    /// The columns of its data files.
+    pub(super) layout: DataFileLayout,
+}
+
+impl SchemaVersion {
+    pub(super) fn new(file: SchemaFile) -> Self {
+        let layout = DataFileLayout::of(&file);
+        Self { file, layout }
+    }
+
+    /// The types of the merge key: the primary key without the partition columns.
+    pub(super) fn key_types(&self) -> Vec<DataType> {
+        let type_at = |position: &usize| self.file.fields[*position].field_type.data_type;
+        self.layout.key_positions().iter().map(type_at).collect()
+    }
+
+    /// The types of the partition columns.
+    pub(super) fn partition_types(&self) -> Vec<DataType> {
+        let table = self.file.table_schema();
+        table.partition_positions().iter().map(|position| table.columns[*position].data_type).collect()
+    }
+}
+
+/// An opened table, at the schema that was the latest when it was opened. Cheap to clone.
+#[derive(Clone)]
+pub struct PaimonTable {
+    pub(super) lake: LakeAccess,
+    pub(super) path: TablePath,
+    pub(super) directory: TableDirectory,
+    pub(super) version: Rc<SchemaVersion>,
+    /// The schema file as it was read: if it is ever another, so is the table (L12).
+    pub(super) schema_bytes: Bytes,
+    pub(super) schema: Arc<TableSchema>,
+    pub(super) partition_types: Rc<[DataType]>,
+    table_uuid: Rc<str>,
+    partition_positions: Rc<[usize]>,
+    bucket_key_positions: Rc<[usize]>,
+    bucket_key_types: Rc<[DataType]>,
+    /// Older and newer schemas that data files were found to be written with, by id.
+    other_versions: Rc<RefCell<BTreeMap<u64, Rc<SchemaVersion>>>>,
+}
+
+impl PaimonTable {
+    /// Opens a table at its latest schema; `not-found` if there is no such table.
+    pub async fn open(lake: &LakeAccess, path: &TablePath) -> Result<PaimonTable, Failure> {
+        let directory = TableDirectory::of(path);
+        let missing = || Failure::not_found(format!("table {path} does not exist in the lake"));
+        let listed = lake.objects.list(&directory.schema_directory()).await?;
+        let schema_ids = numbers_after(&listed, "schema-");
+        let (Some(first), Some(latest)) = (schema_ids.first(), schema_ids.last()) else {
+            return Err(missing());
+        };
+        let (bytes, file) = read_schema(lake, &directory, *latest).await?.ok_or_else(missing)?;
+        let created_ms = if first == latest {
+            file.time_millis
+        } else {
+            read_schema(lake, &directory, *first).await?.ok_or_else(missing)?.1.time_millis
+        };
+        Ok(Self::at_schema(lake, path, directory, bytes, file, created_ms))
+    }
+
+    fn at_schema(
+        lake: &LakeAccess,
+        path: &TablePath,
+        directory: TableDirectory,
+        schema_bytes: Bytes,
+        file: SchemaFile,
+        created_ms: u64,
+    ) -> Self {
+        let schema = Arc::new(file.table_schema());
+        let partition_positions = schema.partition_positions();
+        let bucket_key_positions = schema.bucket_key_positions();
+        let types_at =
+            |positions: &[usize]| positions.iter().map(|position| schema.columns[*position].data_type).collect();
+        Self {
+            lake: lake.clone(),
+            path: path.clone(),
+            directory,
+            version: Rc::new(SchemaVersion::new(file)),
+            schema_bytes,
+            partition_types: types_at(&partition_positions),
+            table_uuid: Rc::from(format!("{path}.{created_ms}")),
+            bucket_key_types: types_at(&bucket_key_positions),
+            partition_positions: partition_positions.into(),
+            bucket_key_positions: bucket_key_positions.into(),
+            schema,
+            other_versions: Rc::default(),
+        }
+    }
+
+    /// The table's name.
+    pub fn path(&self) -> &TablePath {
+        &self.path
+    }
+
+    /// The schema that was the latest when the table was opened.
+    pub fn schema(&self) -> &Arc<TableSchema> {
+        &self.schema
+    }
+
+    /// The number of that schema, from 0.
+    pub fn schema_id(&self) -> u64 {
+        self.version.file.id
+    }
+
+    /// The table's identity in the lake, as Paimon's filesystem catalog forms it: `database.table.<creation time in
+    /// ms>`.
+    pub fn table_uuid(&self) -> &str {
+        &self.table_uuid
+    }
+
+    /// The bucket of a row of this schema. A bucket-unaware table has only bucket 0 (L10). A row that does not fit the
+    /// schema belongs nowhere; it is said to be in bucket 0, where [`PaimonTable::write`] refuses it.
+    pub fn bucket_of(&self, row: &Row) -> BucketId {
+        let partition = row.project(&self.partition_positions);
+        let bucket = match self.schema.bucket_count() {
+            None => 0,
+            Some(count) => {
+                let bucket_key = row.project(&self.bucket_key_positions);
+                binary_row::bucket_of(&self.bucket_key_types, &bucket_key, count).unwrap_or(0)
+            }
+        };
+        BucketId { partition, bucket }
+    }
+
+    /// The newest snapshot; `None` before the first commit. The LATEST hint says where to look: it may be old, absent
+    /// or wrong, so whatever follows it is probed, and if it leads nowhere the directory is listed.
+    pub async fn latest_snapshot(&self) -> Result<Option<Snapshot>, Failure> {
+        let hint = self.lake.objects.get(&self.directory.latest_hint()).await.ok();
+        let hinted = hint.and_then(|bytes| parse_canonical(std::str::from_utf8(&bytes).ok()?));
+        let Some(hinted_id) = hinted.filter(|id| *id < u64::MAX) else {
+            return self.latest_snapshot_listed().await;
+        };
+        let (hinted, next) = join(self.snapshot_if_present(hinted_id), self.snapshot_if_present(hinted_id + 1)).await;
+        match (hinted?, next?) {
+            (None, None) => self.latest_snapshot_listed().await,
+            (Some(hinted), None) => Ok(Some(hinted)),
+            (_, Some(next)) => self.newest_from(next).await.map(Some),
+        }
+    }
+
+    async fn latest_snapshot_listed(&self) -> Result<Option<Snapshot>, Failure> {
+        let listed = self.lake.objects.list(&self.directory.snapshot_directory()).await?;
+        match numbers_after(&listed, "snapshot-").last() {
+            None => Ok(None),
+            Some(snapshot_id) => self.newest_from(self.snapshot(*snapshot_id).await?).await.map(Some),
+        }
+    }
+
+    async fn newest_from(&self, known: Snapshot) -> Result<Snapshot, Failure> {
+        let mut newest = known;
+        while let Some(next) = self.snapshot_if_present(newest.id + 1).await? {
+            newest = next;
+        }
+        Ok(newest)
+    }
+
+    /// One snapshot; `not-found` if it does not exist.
+    pub async fn snapshot(&self, snapshot_id: u64) -> Result<Snapshot, Failure> {
+        let missing = || Failure::not_found(format!("table {} has no snapshot {snapshot_id}", self.path));
+        self.snapshot_if_present(snapshot_id).await?.ok_or_else(missing)
+    }
+
+    async fn snapshot_if_present(&self, snapshot_id: u64) -> Result<Option<Snapshot>, Failure> {
+        let path = self.directory.snapshot(snapshot_id);
+        match self.lake.objects.get(&path).await {
+            Ok(bytes) => decode_snapshot(&path, snapshot_id, &bytes).map(Some),
+            Err(failure) if failure.code == FailureCode::NotFound => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The newest snapshot of this user that is not newer than `from`; `None` if no snapshot that still exists is.
+    pub async fn newest_snapshot_of_user(&self, from: &Snapshot, user: &str) -> Result<Option<Snapshot>, Failure> {
+        self.newest_of_user_above(from, user, 0).await
+    }
+
+    /// The newest snapshot of this user with `lowest_exclusive` < id ≤ `from`'s id.
+    pub(super) async fn newest_of_user_above(
+        &self,
+        from: &Snapshot,
+        user: &str,
+        lowest_exclusive: u64,
+    ) -> Result<Option<Snapshot>, Failure> {
+        if from.id <= lowest_exclusive {
+            return Ok(None);
+        }
+        let mut candidate = from.clone();
+        loop {
+            if candidate.commit_user == user {
+                return Ok(Some(candidate));
+            }
+            if candidate.id <= lowest_exclusive + 1 {
+                return Ok(None);
+            }
+            match self.snapshot_if_present(candidate.id - 1).await? {
+                Some(older) => candidate = older,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads this table's manifests.
+    pub(super) fn manifest_reader(&self) -> ManifestReader<'_> {
+        ManifestReader {
+            objects: &*self.lake.objects,
+            directory: &self.directory,
+            partition_types: &self.partition_types,
+        }
+    }
+
+    /// A version of the schema; one that a data file names must exist.
+    pub(super) async fn schema_version(&self, schema_id: u64) -> Result<Rc<SchemaVersion>, Failure> {
+        if schema_id == self.schema_id() {
+            return Ok(self.version.clone());
+        }
+        if let Some(version) = self.other_versions.borrow().get(&schema_id) {
+            return Ok(version.clone());
+        }
+        let path = self.directory.schema(schema_id);
+        let bytes = read_referenced(&*self.lake.objects, &path).await?;
+        let version = Rc::new(SchemaVersion::new(decode_schema(&path, schema_id, &bytes)?));
+        self.other_versions.borrow_mut().insert(schema_id, version.clone());
+        Ok(version)
+    }
+}
+
+/// A schema file and its bytes, if it exists.
+pub(super) async fn read_schema(
+    lake: &LakeAccess,
+    directory: &TableDirectory,
+    schema_id: u64,
+) -> Result<Option<(Bytes, SchemaFile)>, Failure> {
+    let path = directory.schema(schema_id);
+    match lake.objects.get(&path).await {
+        Ok(bytes) => decode_schema(&path, schema_id, &bytes).map(|file| Some((bytes, file))),
+        Err(failure) if failure.code == FailureCode::NotFound => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// A schema file's content, checked against its name and its seal.
+pub(super) fn decode_schema(path: &str, schema_id: u64, bytes: &[u8]) -> Result<SchemaFile, Failure> {
+    check_json(bytes).map_err(|error| error.within(path))?;
+    let file = SchemaFile::decode(bytes).map_err(|error| error.within(path))?;
+    if file.id == schema_id {
+        Ok(file)
+    } else {
+        Err(Failure::internal(format!("{path}: expected schema id {schema_id}, found {}", file.id)))
+    }
+}
+
+/// A snapshot file's content, checked against its name and its seal.
+pub(super) fn decode_snapshot(path: &str, snapshot_id: u64, bytes: &[u8]) -> Result<Snapshot, Failure> {
+    check_json(bytes).map_err(|error| error.within(path))?;
+    let snapshot = Snapshot::decode(bytes).map_err(|error| error.within(path))?;
+    if snapshot.id == snapshot_id {
+        Ok(snapshot)
+    } else {
+        Err(Failure::internal(format!("{path}: expected snapshot id {snapshot_id}, found {}", snapshot.id)))
+    }
+}

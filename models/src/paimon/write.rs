@@ -1,0 +1,245 @@
+//! Writing: data files that nobody sees until a commit names them.
+//!
+//! It must never know who writes or why; which sequence numbers are free it learns from the snapshot that it is given.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use futures::future::join_all;
+
+use crate::contract::{BucketId, Failure, Row, RowKind};
+use crate::defects::Defect;
+
+use super::binary_row::serialize;
+use super::column_stats::SimpleStats;
+use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
+use super::lake_access::before_any_effect;
+use super::manifest::FileSource;
+use super::scan::{DATA_FILE_PREFIX, compare_keys};
+use super::schema_rules::file_format;
+use super::seal::sealed_uuid;
+use super::{DataFileMeta, FileKind, FormatResult, ManifestEntry, PaimonTable, Snapshot};
+
+/// Data files that are written and wait for a commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Committable {
+    /// The new files.
+    pub(super) added: Vec<ManifestEntry>,
+    /// The snapshot that the writer looked at; `None` if the table had none. An overwrite deletes what is in it (L15).
+    pub(super) base_snapshot_id: Option<u64>,
+}
+
+impl Committable {
+    /// Whether there are no new files.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty()
+    }
+
+    /// The number of rows in the new files; in key tables every change counts.
+    pub fn row_count(&self) -> u64 {
+        self.added.iter().map(|entry| entry.file.row_count).sum()
+    }
+}
+
+/// The content of one data file before it is a file.
+struct Encoded {
+    bytes: Bytes,
+    row_count: u64,
+    delete_row_count: i64,
+    min_key: Vec<u8>,
+    max_key: Vec<u8>,
+    key_stats: SimpleStats,
+    value_stats: SimpleStats,
+    first_sequence: i64,
+    last_sequence: i64,
+}
+
+impl PaimonTable {
+    /// Writes one data file for each bucket that has changes. Nothing is visible before a commit, so every failure is
+    /// definite; files that were written already are deleted as far as possible.
+    ///
+    /// * `subject` keys the draws of file names: each call needs another one.
+    /// * `base` is the snapshot that the writer started from, `None` if the table had none. Sequence numbers continue
+    ///   after the bucket's highest in it, and an overwrite replaces what is in it.
+    /// * Of several changes of one key the last wins.
+    pub async fn write(
+        &self,
+        subject: &str,
+        base: Option<&Snapshot>,
+        changes: &BTreeMap<BucketId, Vec<(RowKind, Row)>>,
+    ) -> Result<Committable, Failure> {
+        let highest = self.highest_sequences(base).await.map_err(before_any_effect)?;
+        let format = file_format(&self.schema)?;
+        let mut added = Vec::new();
+        let mut puts = Vec::new();
+        for (bucket, changes) in changes.iter().filter(|(_, changes)| !changes.is_empty()) {
+            self.check_bucket(bucket)?;
+            let first_sequence = highest.get(bucket).map_or(0, |highest| highest + 1);
+            let encoded = if self.schema.has_primary_key() {
+                self.encode_key_file(format, first_sequence, changes)
+            } else {
+                self.encode_append_file(format, first_sequence, changes)
+            };
+            let encoded = encoded.map_err(|error| Failure::invalid(format!("table {}: {error}", self.path)))?;
+            let bytes = encoded.bytes.clone();
+            let entry = self.entry_of(subject, added.len() as u64, bucket, format, encoded);
+            let path = self.data_file_path(&entry);
+            added.push(entry);
+            puts.push(async move { self.lake.objects.put(&path, bytes).await });
+        }
+        let results = join_all(puts).await;
+        let committable = Committable { added, base_snapshot_id: base.map(|snapshot| snapshot.id) };
+        match results.into_iter().find_map(Result::err) {
+            None => Ok(committable),
+            Some(failure) => {
+                // What cannot be deleted stays as an orphan that no snapshot names (L18).
+                let _ = self.abort(&committable).await;
+                Err(before_any_effect(failure))
+            }
+        }
+    }
+
+    /// Deletes the files of a committable that is in no snapshot and never will be. After a commit whose outcome is
+    /// unknown this must not be called (L10).
+    pub async fn abort(&self, committable: &Committable) -> Result<(), Failure> {
+        let deletes = committable.added.iter().map(|entry| async {
+            let path = self.data_file_path(entry);
+            self.lake.objects.delete(&path).await
+        });
+        join_all(deletes).await.into_iter().collect()
+    }
+
+    /// The highest sequence number of each bucket in a snapshot (L5). A bucket-unaware table has no order to keep, so
+    /// its files all start at 0, as Paimon's do.
+    async fn highest_sequences(&self, base: Option<&Snapshot>) -> Result<BTreeMap<BucketId, i64>, Failure> {
+        let mut highest: BTreeMap<BucketId, i64> = BTreeMap::new();
+        let Some(base) = base.filter(|_| self.schema.bucket_count().is_some()) else {
+            return Ok(highest);
+        };
+        if self.lake.defects.has(Defect::SequenceRestarts) {
+            return Ok(highest);
+        }
+        for entry in self.manifest_reader().live_files(base).await? {
+            let bucket = BucketId { partition: entry.partition.clone(), bucket: entry.bucket };
+            let known = highest.entry(bucket).or_insert(entry.file.max_sequence_number);
+            *known = entry.file.max_sequence_number.max(*known);
+        }
+        Ok(highest)
+    }
+
+    fn check_bucket(&self, bucket: &BucketId) -> Result<(), Failure> {
+        let (buckets, partition_cells) = (self.schema.bucket_count().unwrap_or(1), self.partition_types.len());
+        if bucket.bucket < buckets && bucket.partition.cells().len() == partition_cells {
+            return Ok(());
+        }
+        Err(Failure::invalid(format!(
+            "table {}: expected a bucket below {buckets} and {partition_cells} partition values, found bucket {} and {}",
+            self.path,
+            bucket.bucket,
+            bucket.partition.cells().len()
+        )))
+    }
+
+    fn encode_append_file(
+        &self,
+        format: FileFormat,
+        first_sequence: i64,
+        changes: &[(RowKind, Row)],
+    ) -> FormatResult<Encoded> {
+        if let Some((kind, _)) = changes.iter().find(|(kind, _)| *kind != RowKind::Insert) {
+            return Err(super::FormatError::new(format!("expected inserts into an append table, found {kind:?}")));
+        }
+        let rows: Vec<Row> = changes.iter().map(|(_, row)| row.clone()).collect();
+        let no_key = serialize(&[], &Row::new(Vec::new()))?;
+        Ok(Encoded {
+            bytes: encode_rows(&self.version.layout, format, &rows)?,
+            row_count: rows.len() as u64,
+            delete_row_count: 0,
+            min_key: no_key.clone(),
+            max_key: no_key,
+            key_stats: SimpleStats::empty(),
+            value_stats: SimpleStats::of(&self.column_types(), rows.iter())?,
+            first_sequence,
+            last_sequence: first_sequence + rows.len() as i64 - 1,
+        })
+    }
+
+    fn encode_key_file(
+        &self,
+        format: FileFormat,
+        first_sequence: i64,
+        changes: &[(RowKind, Row)],
+    ) -> FormatResult<Encoded> {
+        let key_positions = self.version.layout.key_positions();
+        let change = |(index, (kind, row)): (usize, &(RowKind, Row))| KeyValue {
+            sequence: first_sequence + index as i64,
+            kind: *kind,
+            row: row.clone(),
+        };
+        let mut sorted: Vec<KeyValue> = changes.iter().enumerate().map(change).collect();
+        // Newest first within a key, so that deduplication keeps the newest.
+        sorted.sort_by(|a, b| compare_keys(key_positions, &a.row, &b.row).then(b.sequence.cmp(&a.sequence)));
+        sorted.dedup_by(|next, kept| compare_keys(key_positions, &next.row, &kept.row).is_eq());
+        let keys: Vec<Row> = sorted.iter().map(|change| change.row.project(key_positions)).collect();
+        let column_types = self.column_types();
+        let key_types = self.version.key_types();
+        let sequences = || sorted.iter().map(|change| change.sequence);
+        Ok(Encoded {
+            bytes: encode_changes(&self.version.layout, format, &sorted)?,
+            row_count: sorted.len() as u64,
+            delete_row_count: sorted.iter().filter(|change| !change.kind.adds()).count() as i64,
+            min_key: keys.first().map_or(Ok(Vec::new()), |key| serialize(&key_types, key))?,
+            max_key: keys.last().map_or(Ok(Vec::new()), |key| serialize(&key_types, key))?,
+            key_stats: SimpleStats::of(&key_types, keys.iter())?,
+            value_stats: SimpleStats::of(&column_types, sorted.iter().map(|change| &change.row))?,
+            first_sequence: sequences().min().unwrap_or(first_sequence),
+            last_sequence: sequences().max().unwrap_or(first_sequence),
+        })
+    }
+
+    fn column_types(&self) -> Vec<crate::contract::DataType> {
+        self.schema.columns.iter().map(|column| column.data_type).collect()
+    }
+
+    fn entry_of(
+        &self,
+        subject: &str,
+        occurrence: u64,
+        bucket: &BucketId,
+        format: FileFormat,
+        encoded: Encoded,
+    ) -> ManifestEntry {
+        let environment = &self.lake.environment;
+        let uuid = sealed_uuid(&environment.uuid("paimon.data-file", subject, occurrence), &encoded.bytes);
+        let total_buckets = self.schema.bucket_count().and_then(|count| i32::try_from(count).ok()).unwrap_or(-1);
+        ManifestEntry {
+            kind: FileKind::Add,
+            partition: bucket.partition.clone(),
+            bucket: bucket.bucket,
+            total_buckets,
+            file: Rc::new(DataFileMeta {
+                file_name: format!("{DATA_FILE_PREFIX}{uuid}-0.{}", format.extension()),
+                file_size: encoded.bytes.len() as u64,
+                row_count: encoded.row_count,
+                min_key: encoded.min_key,
+                max_key: encoded.max_key,
+                key_stats: encoded.key_stats,
+                value_stats: encoded.value_stats,
+                min_sequence_number: encoded.first_sequence,
+                max_sequence_number: encoded.last_sequence,
+                schema_id: self.schema_id(),
+                level: 0,
+                extra_files: Vec::new(),
+                creation_time_millis: i64::try_from(environment.now_ms()).ok(),
+                delete_row_count: Some(encoded.delete_row_count),
+                embedded_file_index: None,
+                file_source: Some(FileSource::Append),
+                value_stats_columns: None,
+                external_path: None,
+                first_row_id: None,
+                write_columns: None,
+            }),
+        }
+    }
+}

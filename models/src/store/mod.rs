@@ -1,0 +1,217 @@
+//! The reference Lakestream Store, in memory: per bucket a log and, for key tables, a changelog and key-value state;
+//! per table a registry of lake snapshots; retention.
+//!
+//! How it is built: every part of the state knows what of it is durable, so a crash loses exactly the writes that were
+//! not acked (L1). One sync makes a bucket's batches durable in order, then their acks leave. It must never know the
+//! lake, who tiers, or how calls travel: it takes time from its [`Environment`] and answers [`Store`] calls.
+
+mod bucket;
+mod changelog;
+mod early_ack;
+mod layout;
+mod log;
+mod observe;
+mod registry;
+mod retention;
+mod state;
+mod tables;
+mod writers;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use async_trait::async_trait;
+
+use self::bucket::Admission;
+use self::early_ack::DiskImage;
+use self::tables::Tables;
+use crate::config::StoreConfig;
+use crate::contract::{
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Environment, Failure, FetchedLog, Host, LakeSnapshot,
+    Observation, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath, TableSchema,
+};
+use crate::defects::{Defect, Defects};
+
+/// The reference store, one process.
+pub struct InMemoryStore {
+    environment: Rc<dyn Environment>,
+    config: StoreConfig,
+    defects: Defects,
+    tables: RefCell<Tables>,
+    /// Empty, and never looked at, in the reference.
+    disk_image: RefCell<DiskImage>,
+}
+
+impl InMemoryStore {
+    /// A store without tables.
+    pub fn new(environment: Rc<dyn Environment>, config: StoreConfig, defects: Defects) -> Self {
+        Self { environment, config, defects, tables: RefCell::default(), disk_image: RefCell::default() }
+    }
+
+    /// What the store shows of a table, at once and without a remote call; all parts are absent where the store has
+    /// no such table.
+    pub fn observe(&self, path: &TablePath) -> Observation {
+        self.tables.borrow().named(path).map(observe::observe).unwrap_or_default()
+    }
+
+    /// Waits for a sync that covers the bucket's log up to this offset. Whoever waits drives it, so it does not depend
+    /// on the call that appended the batch. Indefinite if the table is dropped meanwhile: another waiter may have made
+    /// the batch durable, and a reader may have seen it, before the drop.
+    async fn sync(&self, table_id: TableId, bucket: &BucketId, up_to_offset_exclusive: u64) -> Result<(), Failure> {
+        // Planted bug ack-before-durable: what is in memory passes for durable.
+        if !self.defects.has(Defect::AckBeforeDurable) {
+            self.environment.sleep_ms(self.config.sync_ms).await;
+        }
+        let mut tables = self.tables.borrow_mut();
+        let bucket = tables.get_mut(table_id).ok().and_then(|table| table.buckets.get_mut(bucket));
+        match bucket {
+            Some(bucket) => {
+                bucket.make_durable(up_to_offset_exclusive);
+                Ok(())
+            }
+            None => Err(Failure::internal(format!(
+                "the table with id {table_id} was dropped while a write to it was under way; the write is gone with it"
+            ))),
+        }
+    }
+
+    /// Retention's loop; it never ends.
+    async fn expire_log_for_ever(&self) {
+        let Some(log_ttl_ms) = self.config.log_ttl_ms else { return std::future::pending().await };
+        // Planted bug ttl-before-tier: age alone decides.
+        let guarded = !self.defects.has(Defect::TtlBeforeTier);
+        loop {
+            self.environment.sleep_ms(self.config.retention_interval_ms.max(1)).await;
+            if let Some(arrived_before_ms) = self.environment.now_ms().checked_sub(log_ttl_ms) {
+                retention::expire_log(&mut self.tables.borrow_mut(), arrived_before_ms, guarded);
+            }
+        }
+    }
+
+    /// Planted bug ack-before-durable: the sync that runs in the background instead of before the acks.
+    async fn sync_in_background_for_ever(&self) {
+        if !self.defects.has(Defect::AckBeforeDurable) {
+            return std::future::pending().await;
+        }
+        loop {
+            self.environment.sleep_ms((early_ack::SYNC_FACTOR * self.config.sync_ms).max(1)).await;
+            *self.disk_image.borrow_mut() = DiskImage::of(&self.tables.borrow());
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl Store for InMemoryStore {
+    async fn create_table(&self, path: &TablePath, schema: &TableSchema) -> Result<StoreTable, Failure> {
+        self.tables.borrow_mut().create(path, schema)
+    }
+
+    async fn drop_table(&self, path: &TablePath) -> Result<(), Failure> {
+        self.tables.borrow_mut().drop(path)
+    }
+
+    async fn table(&self, path: &TablePath) -> Result<StoreTable, Failure> {
+        self.tables.borrow().named(path).map(|table| table.definition.clone())
+    }
+
+    async fn tables(&self) -> Result<Vec<StoreTable>, Failure> {
+        Ok(self.tables.borrow().iter().map(|table| table.definition.clone()).collect())
+    }
+
+    async fn alter_options(
+        &self,
+        path: &TablePath,
+        set: &BTreeMap<String, String>,
+        reset: &[String],
+    ) -> Result<(), Failure> {
+        self.tables.borrow_mut().alter_options(path, set, reset)
+    }
+
+    async fn append(&self, request: AppendRequest) -> Result<AppendAck, Failure> {
+        let (table_id, bucket) = (request.table_id, request.bucket.clone());
+        let (writer_id, batch_sequence) = (request.writer_id, request.batch_sequence);
+        let now_ms = self.environment.now_ms();
+        // Planted bug delete-ignored: deletes change the key-value state and never reach the log.
+        let log_deletes = !self.defects.has(Defect::DeleteIgnored);
+        let admission = self.tables.borrow_mut().get_mut(table_id)?.append(request, now_ms, log_deletes)?;
+        match admission {
+            Admission::Durable(ack) => Ok(ack),
+            Admission::Volatile(ack) => {
+                self.sync(table_id, &bucket, ack.end_offset_exclusive).await?;
+                Ok(ack)
+            }
+            Admission::Overtaken { end_offset_exclusive } => {
+                self.sync(table_id, &bucket, end_offset_exclusive).await?;
+                Err(bucket::overtaken(writer_id, batch_sequence))
+            }
+        }
+    }
+
+    async fn fetch_log(
+        &self,
+        table_id: TableId,
+        bucket: &BucketId,
+        start_offset_inclusive: u64,
+        end_offset_exclusive: u64,
+    ) -> Result<FetchedLog, Failure> {
+        let tables = self.tables.borrow();
+        let table = tables.get(table_id)?;
+        table.layout.check_bucket(bucket)?;
+        match table.buckets.get(bucket) {
+            Some(bucket) => bucket.fetch_log(start_offset_inclusive, end_offset_exclusive),
+            None => Ok(FetchedLog { records: Vec::new(), next_offset_inclusive: start_offset_inclusive }),
+        }
+    }
+
+    async fn bucket_offsets(&self, table_id: TableId) -> Result<Vec<BucketOffsets>, Failure> {
+        let tables = self.tables.borrow();
+        let offsets = tables.get(table_id)?.written_buckets().map(|(bucket_id, bucket)| BucketOffsets {
+            bucket: bucket_id.clone(),
+            log_start_offset_inclusive: bucket.log_start_offset_inclusive(),
+            log_end_offset_exclusive: bucket.log_end_offset_exclusive(),
+        });
+        Ok(offsets.collect())
+    }
+
+    async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure> {
+        let tables = self.tables.borrow();
+        let table = tables.get(table_id)?;
+        table.layout.check_bucket(bucket)?;
+        table.layout.check_key(key)?;
+        Ok(table.buckets.get(bucket).and_then(|bucket| bucket.lookup(key)).cloned())
+    }
+
+    async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
+        // L12: a late registration finds the identity that it was made for, or nothing.
+        let mut tables = self.tables.borrow_mut();
+        let table = tables.get_mut(table_id)?;
+        snapshot.offsets.keys().try_for_each(|bucket| table.layout.check_bucket(bucket))?;
+        table.registry.register(snapshot)
+    }
+
+    async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure> {
+        Ok(self.tables.borrow().get(table_id)?.registry.snapshots())
+    }
+}
+
+#[async_trait(?Send)]
+impl Host for InMemoryStore {
+    fn crash(&self) {
+        let mut tables = self.tables.borrow_mut();
+        for table in tables.iter_mut() {
+            for bucket in table.buckets.values_mut() {
+                bucket.crash();
+            }
+            table.buckets.retain(|_, bucket| bucket.is_written());
+        }
+        // Planted bug ack-before-durable: what was acked since the last background sync is gone too.
+        if self.defects.has(Defect::AckBeforeDurable) {
+            self.disk_image.borrow().restore(&mut tables);
+        }
+    }
+
+    async fn run(&self) {
+        futures::join!(self.expire_log_for_ever(), self.sync_in_background_for_ever());
+    }
+}

@@ -1,0 +1,114 @@
+//! The key-value state of one bucket of a key table: the newest row of each key, durable and beyond.
+//!
+//! A new batch must see the batches before it, durable or not, while a reader must see durable ones only. So the
+//! durable rows stand apart from an overlay of what the volatile tail of the log changes. This module must never know
+//! how the changes are logged.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::contract::Row;
+
+/// What a volatile batch makes of a key.
+#[derive(Clone, Debug)]
+struct Volatile {
+    /// The batch, by its base offset.
+    base_offset_inclusive: u64,
+    /// The row from then on; `None` where the key is deleted.
+    row: Option<Row>,
+}
+
+/// The rows of one bucket by primary key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeyState {
+    /// The rows as the durable log leaves them.
+    durable: BTreeMap<Row, Row>,
+    /// The newest volatile row of each key that the tail touches.
+    overlay: BTreeMap<Row, Volatile>,
+    /// All changes of the tail, in log order.
+    pending: VecDeque<(Row, Volatile)>,
+}
+
+impl KeyState {
+    /// The row that a reader may see.
+    pub fn durable(&self, key: &Row) -> Option<&Row> {
+        self.durable.get(key)
+    }
+
+    /// The row that the next mutation meets.
+    pub fn newest(&self, key: &Row) -> Option<&Row> {
+        match self.overlay.get(key) {
+            Some(volatile) => volatile.row.as_ref(),
+            None => self.durable.get(key),
+        }
+    }
+
+    /// Records a change by the batch with this base offset; `None` deletes the key.
+    pub fn stage(&mut self, base_offset_inclusive: u64, key: Row, row: Option<Row>) {
+        let volatile = Volatile { base_offset_inclusive, row };
+        self.overlay.insert(key.clone(), volatile.clone());
+        self.pending.push_back((key, volatile));
+    }
+
+    /// Makes the changes of all batches that begin before this offset durable, together with the batches themselves.
+    pub fn make_durable(&mut self, up_to_offset_exclusive: u64) {
+        while let Some((key, Volatile { base_offset_inclusive, row })) =
+            self.pending.pop_front_if(|(_, volatile)| volatile.base_offset_inclusive < up_to_offset_exclusive)
+        {
+            if self.overlay.get(&key).is_some_and(|newest| newest.base_offset_inclusive <= base_offset_inclusive) {
+                self.overlay.remove(&key);
+            }
+            match row {
+                Some(row) => self.durable.insert(key, row),
+                None => self.durable.remove(&key),
+            };
+        }
+    }
+
+    /// What a crash does: only what is durable stays.
+    pub fn lose_volatile(&mut self) {
+        self.overlay.clear();
+        self.pending.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Value;
+
+    fn row(number: i64) -> Row {
+        Row::new(vec![Value::Int(number)])
+    }
+
+    #[test]
+    fn writers_see_the_tail_and_readers_do_not() {
+        let mut state = KeyState::default();
+        state.stage(0, row(1), Some(row(10)));
+        assert_eq!(state.newest(&row(1)), Some(&row(10)));
+        assert_eq!(state.durable(&row(1)), None);
+        state.make_durable(1);
+        assert_eq!(state.durable(&row(1)), Some(&row(10)));
+    }
+
+    #[test]
+    fn a_durable_older_change_does_not_hide_a_volatile_newer_one() {
+        let mut state = KeyState::default();
+        state.stage(0, row(1), Some(row(10)));
+        state.stage(1, row(1), Some(row(11)));
+        state.make_durable(1);
+        assert_eq!((state.durable(&row(1)), state.newest(&row(1))), (Some(&row(10)), Some(&row(11))));
+        state.make_durable(2);
+        assert_eq!((state.durable(&row(1)), state.newest(&row(1))), (Some(&row(11)), Some(&row(11))));
+    }
+
+    #[test]
+    fn a_crash_brings_deleted_keys_back_if_the_delete_was_volatile() {
+        let mut state = KeyState::default();
+        state.stage(0, row(1), Some(row(10)));
+        state.make_durable(1);
+        state.stage(1, row(1), None);
+        assert_eq!(state.newest(&row(1)), None);
+        state.lose_volatile();
+        assert_eq!(state.newest(&row(1)), Some(&row(10)));
+    }
+}

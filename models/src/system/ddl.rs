@@ -1,0 +1,96 @@
+//! DDL and DESCRIBE, on either side.
+//!
+//! The lake's guards (C1, C2, C9) are the catalog's, so that every user of the catalog meets them; this module must
+//! never decide itself what the contract refuses, and never works around a refusal.
+
+use crate::contract::{Description, Failure, FailureCode, Output, Statement, TablePath, TableSchema};
+use crate::paimon::PaimonTable;
+
+use super::client::{Client, of_the_store};
+use super::patience::attempt_subject;
+
+impl Client {
+    /// A statement of the Paimon catalog. No store is needed for any of them (C6, F6).
+    pub(super) async fn execute_on_lake_catalog(
+        &self,
+        operation_id: &str,
+        statement: Statement,
+    ) -> Result<Output, Failure> {
+        let catalog = &self.catalog;
+        let done = match statement {
+            Statement::Describe { table, .. } => return self.describe_on_lake(&table).await,
+            Statement::CreateTable { table, schema, if_not_exists, .. } => {
+                self.patience.once(async |_| catalog.create_table(&table, &schema, if_not_exists).await).await
+            }
+            Statement::ReplaceTable { table, schema, via } => {
+                // However the statement came, a refusal is its answer: it never becomes drop and create (rule 14, C2).
+                let replace = async |attempt| {
+                    catalog.replace_table(&table, &schema, via, &attempt_subject(operation_id, attempt)).await
+                };
+                self.patience.once(replace).await
+            }
+            Statement::AlterOptions { table, set, reset, .. } => {
+                self.patience.once(async |_| catalog.alter_options(&table, &set, &reset).await).await
+            }
+            Statement::AlterColumns { table, changes, .. } => {
+                self.patience.once(async |_| catalog.alter_columns(&table, &changes).await).await
+            }
+            Statement::RenameTable { table, to, if_exists } => {
+                self.patience.once(async |_| catalog.rename_table(&table, &to, if_exists).await).await
+            }
+            Statement::DropTable { table, if_exists, .. } => {
+                self.patience.once(async |_| catalog.drop_table(&table, if_exists).await).await
+            }
+            Statement::TruncateTable { table } => {
+                self.patience.once(async |attempt| catalog.truncate_table(&table, &attempt_subject(operation_id, attempt)).await).await
+            }
+            other => Err(not_ddl(&other)),
+        };
+        done.map(|()| Output::Done)
+    }
+
+    async fn describe_on_lake(&self, path: &TablePath) -> Result<Output, Failure> {
+        let table = self.patience.read(async || PaimonTable::open(&self.lake, path).await).await?;
+        let schema = TableSchema::clone(table.schema());
+        Ok(Output::Described(Box::new(Description { schema, table_id: table.table_uuid().to_owned() })))
+    }
+
+    /// A statement of the store's own side: its definitions are the coordinator's to change.
+    pub(super) async fn execute_on_store_catalog(&self, statement: Statement) -> Result<Output, Failure> {
+        let coordinator = &self.coordinator;
+        let done = match statement {
+            Statement::Describe { table, .. } => {
+                let table = self.patience.read(async || self.store.table(&table).await).await.map_err(of_the_store)?;
+                let schema = TableSchema::clone(&table.schema);
+                let table_id = table.table_id.to_string();
+                return Ok(Output::Described(Box::new(Description { schema, table_id })));
+            }
+            Statement::CreateTable { table, schema, if_not_exists, .. } => {
+                let create = async |_| coordinator.create_table(&table, &schema).await;
+                // C21: only "exists" is excused, never a guard.
+                excuse(if_not_exists, FailureCode::AlreadyExists, self.patience.once(create).await.map(|_| ()))
+            }
+            Statement::AlterOptions { table, set, reset, .. } => {
+                self.patience.once(async |_| coordinator.alter_options(&table, &set, &reset).await).await
+            }
+            Statement::DropTable { table, if_exists, .. } => {
+                let drop = async |_| coordinator.drop_table(&table).await;
+                excuse(if_exists, FailureCode::NotFound, self.patience.once(drop).await)
+            }
+            other => Err(not_ddl(&other)),
+        };
+        done.map(|()| Output::Done).map_err(of_the_store)
+    }
+}
+
+/// `if exists` and `if not exists`: this one failure is a success without effect.
+fn excuse(asked_for: bool, code: FailureCode, done: Result<(), Failure>) -> Result<(), Failure> {
+    match done {
+        Err(failure) if asked_for && failure.code == code => Ok(()),
+        done => done,
+    }
+}
+
+fn not_ddl(statement: &Statement) -> Failure {
+    Failure::definite(FailureCode::Unsupported, format!("`{}` is not a statement of a catalog", statement.name()))
+}

@@ -1,0 +1,215 @@
+//! Writes that are Paimon commits of this client: regular writes to tables outside the mode (C8), INSERT OVERWRITE
+//! (rule 39, C15), and a native writer that bypasses the store.
+//!
+//! This module must never call the store: what it commits is the lake's alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::contract::{BucketId, Failure, FailureCode, Output, Row, RowKind, RowSet, TableSchema, Value, coerce};
+use crate::paimon::{CommitMode, CommitRequest, OverwriteScope, PaimonTable, Precondition};
+
+use super::client::Client;
+use super::insert::rows_of_keys;
+use super::patience::attempt_subject;
+
+/// The rows of a commit, bucket by bucket.
+type Changes = BTreeMap<BucketId, Vec<(RowKind, Row)>>;
+
+/// A static partition specification: the values of some or all partition columns.
+type PartitionSpec = BTreeMap<String, Value>;
+
+impl Client {
+    /// INSERT INTO as Paimon has it.
+    pub(super) async fn insert_into_lake(
+        &self,
+        operation_id: &str,
+        table: &PaimonTable,
+        rows: &RowSet,
+    ) -> Result<Output, Failure> {
+        let rows = rows.conform(table.schema())?;
+        self.append_to_lake(operation_id, table, RowKind::Insert, rows).await
+    }
+
+    /// DELETE by key as Paimon has it.
+    pub(super) async fn delete_from_lake(
+        &self,
+        operation_id: &str,
+        table: &PaimonTable,
+        keys: &RowSet,
+    ) -> Result<Output, Failure> {
+        if !table.schema().has_primary_key() {
+            return Err(Failure::definite(
+                FailureCode::Unsupported,
+                "expected a table with a primary key to delete keys from, found one without",
+            ));
+        }
+        let rows = rows_of_keys(table.schema(), keys)?;
+        self.append_to_lake(operation_id, table, RowKind::Delete, rows).await
+    }
+
+    /// INSERT OVERWRITE: the named partitions, those of the new rows, or the whole table where it has none.
+    pub(super) async fn overwrite_lake(
+        &self,
+        operation_id: &str,
+        table: &PaimonTable,
+        partition: Option<&PartitionSpec>,
+        rows: &RowSet,
+    ) -> Result<Output, Failure> {
+        let schema = table.schema();
+        let (scope, rows) = match partition {
+            Some(partition) => {
+                let partition = bind_partition(schema, partition)?;
+                let rows = rows_of_partition(schema, &partition, rows)?;
+                (OverwriteScope::Static(partition), rows)
+            }
+            None if schema.partition_keys.is_empty() => (OverwriteScope::WholeTable, rows.conform(schema)?),
+            // A dynamic overwrite without rows names no partition, and so replaces nothing.
+            None if rows.rows.is_empty() => return Ok(Output::Acked { acked: 0, snapshot_id: None }),
+            None => (OverwriteScope::Dynamic, rows.conform(schema)?),
+        };
+        let mode = CommitMode::Overwrite { partitions: scope };
+        self.commit_rows(operation_id, table, mode, RowKind::Insert, rows).await
+    }
+
+    async fn append_to_lake(
+        &self,
+        operation_id: &str,
+        table: &PaimonTable,
+        kind: RowKind,
+        rows: Vec<Row>,
+    ) -> Result<Output, Failure> {
+        if rows.is_empty() {
+            return Ok(Output::Acked { acked: 0, snapshot_id: None });
+        }
+        self.commit_rows(operation_id, table, CommitMode::Append, kind, rows).await
+    }
+
+    /// Writes the files and commits them, again if that certainly failed because a part was down.
+    async fn commit_rows(
+        &self,
+        operation_id: &str,
+        table: &PaimonTable,
+        mode: CommitMode,
+        kind: RowKind,
+        rows: Vec<Row>,
+    ) -> Result<Output, Failure> {
+        let acked = rows.len() as u64;
+        let mut changes: Changes = BTreeMap::new();
+        for row in rows {
+            changes.entry(table.bucket_of(&row)).or_default().push((kind, row));
+        }
+        let identifier = self.next_commit_identifier.get();
+        self.next_commit_identifier.set(identifier + 1);
+        let attempt = async |attempt| {
+            self.try_commit(&attempt_subject(operation_id, attempt), table, identifier, &mode, &changes).await
+        };
+        let snapshot_id = self.patience.once(attempt).await?;
+        Ok(Output::Acked { acked, snapshot_id: Some(snapshot_id) })
+    }
+
+    /// One attempt. Files alone are invisible, so a failure to write them is definite; what a failed commit means only
+    /// the commit knows. The files of an unknown outcome stay: they may be live (L10).
+    async fn try_commit(
+        &self,
+        subject: &str,
+        table: &PaimonTable,
+        identifier: u64,
+        mode: &CommitMode,
+        changes: &Changes,
+    ) -> Result<u64, Failure> {
+        let base = self.patience.read(async || table.latest_snapshot().await).await?;
+        let committable = table.write(subject, base.as_ref(), changes).await?;
+        let request = CommitRequest {
+            subject: subject.to_owned(),
+            user: self.commit_user.clone(),
+            identifier,
+            mode: mode.clone(),
+            properties: BTreeMap::new(),
+            committable: committable.clone(),
+            precondition: Precondition::None,
+        };
+        match table.commit(request).await {
+            Ok(outcome) => Ok(outcome.snapshot_id),
+            Err(failure) => {
+                if failure.definite {
+                    // Best effort: what it leaves behind are orphans, not rows (L18).
+                    let _ = table.abort(&committable).await;
+                }
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// The partition with values of its columns' types. `invalid` if a column is not a partition column.
+fn bind_partition(schema: &TableSchema, partition: &PartitionSpec) -> Result<PartitionSpec, Failure> {
+    let bind = |(name, value): (&String, &Value)| {
+        let position = schema.position(name).filter(|_| schema.partition_keys.contains(name)).ok_or_else(|| {
+            Failure::invalid(format!(
+                "expected partition columns among [{}], found `{name}`",
+                schema.partition_keys.join(", ")
+            ))
+        })?;
+        let value = coerce(value.clone(), schema.columns[position].data_type)
+            .map_err(|found| Failure::invalid(format!("partition column `{name}`: {found}")))?;
+        Ok((name.clone(), value))
+    };
+    partition.iter().map(bind).collect()
+}
+
+/// The rows of a statically named partition. They may leave its columns out; they must not contradict them.
+fn rows_of_partition(schema: &TableSchema, partition: &PartitionSpec, rows: &RowSet) -> Result<Vec<Row>, Failure> {
+    let left_out: Vec<(&String, &Value)> = partition.iter().filter(|(name, _)| rows.position(name).is_none()).collect();
+    let columns = rows.columns.iter().cloned().chain(left_out.iter().map(|(name, _)| Arc::from(name.as_str())));
+    let complete = |row: &Row| {
+        Row::new(row.cells().iter().cloned().chain(left_out.iter().map(|(_, value)| (*value).clone())).collect())
+    };
+    let rows = RowSet { columns: columns.collect(), rows: rows.rows.iter().map(complete).collect() }.conform(schema)?;
+    for (name, expected) in partition {
+        let Some(position) = schema.position(name) else { continue };
+        if let Some(other) = rows.iter().find(|row| row[position] != *expected) {
+            return Err(Failure::invalid(format!(
+                "expected only rows of the partition {name} = {expected:?}, found one with {:?}",
+                other[position]
+            )));
+        }
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> TableSchema {
+        serde_json::from_str(
+            r#"{"columns":[{"name":"id","type":"BIGINT"},{"name":"day","type":"DATE"}],"partition_keys":["day"]}"#,
+        )
+        .unwrap()
+    }
+
+    fn rows(text: &str) -> RowSet {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn day(text: &str) -> PartitionSpec {
+        bind_partition(&schema(), &PartitionSpec::from([("day".to_owned(), Value::string(text))])).unwrap()
+    }
+
+    #[test]
+    fn rows_of_a_static_partition_may_leave_its_columns_out() {
+        let expected = vec![Row::new(vec![Value::Int(1), Value::Date(1)])];
+        assert_eq!(rows_of_partition(&schema(), &day("1970-01-02"), &rows(r#"[{"id":1}]"#)).unwrap(), expected);
+        let spelled_out = rows(r#"[{"id":1,"day":"1970-01-02"}]"#);
+        assert_eq!(rows_of_partition(&schema(), &day("1970-01-02"), &spelled_out).unwrap(), expected);
+    }
+
+    #[test]
+    fn rows_of_another_partition_and_other_columns_are_refused() {
+        let other = rows(r#"[{"id":1,"day":"1970-01-09"}]"#);
+        assert!(rows_of_partition(&schema(), &day("1970-01-02"), &other).unwrap_err().message.contains("day"));
+        let no_partition = PartitionSpec::from([("id".to_owned(), Value::Int(1))]);
+        assert!(bind_partition(&schema(), &no_partition).unwrap_err().message.contains("[day]"));
+    }
+}

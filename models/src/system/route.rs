@@ -1,0 +1,233 @@
+//! Which side a statement goes to: the contract's routing rules as one pure table.
+//!
+//! The side is chosen statement by statement (rule 38, C15): not per table and not per session. This module never
+//! talks to a store or a lake; it must not know whether either is alive. Rule numbers are those of the contract's
+//! prose, C… are property ids.
+
+use crate::contract::{Failure, FailureCode, LAKESTREAM_ENABLED, RT_SUFFIX, Side, Statement, TablePath};
+
+/// Where a statement is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// DDL and DESCRIBE of the Paimon catalog, which guards tables in the mode by itself (C1, C2, C9).
+    LakeCatalog,
+    /// DDL and DESCRIBE of the store's own side.
+    StoreCatalog,
+    /// The lake's snapshots, and no call to the store (C16).
+    LakeRead,
+    /// A Paimon commit by this client.
+    LakeWrite,
+    /// The store's log.
+    StoreWrite,
+    /// Lake and log together: the freshest data.
+    UnionRead,
+    /// Nowhere: nothing is called and nothing changes (C22).
+    Refused(Refusal),
+}
+
+/// Why a statement goes nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A write or DDL through `$rt` (C10).
+    ReadOnly,
+    /// Time travel on `$rt` (C11).
+    TimeTravel,
+    /// `$rt` of a table that is not in the mode (rule 34; C14 allows it).
+    NotInTheMode,
+    /// The changelog of a base table.
+    ChangesOfBase,
+    /// A column change on the store's side.
+    StoreColumns,
+}
+
+impl Refusal {
+    /// The refusal as the statement's answer.
+    pub fn failure(self, table: &TablePath) -> Failure {
+        match self {
+            Self::ReadOnly => Failure::rejected(format!(
+                "`{table}{RT_SUFFIX}` is a read-only view: write to `{table}`, and alter `{table}`"
+            )),
+            Self::TimeTravel => Failure::rejected(format!(
+                "`{table}{RT_SUFFIX}` shows the freshest data only: travel in time on `{table}`"
+            )),
+            Self::NotInTheMode => Failure::not_found(format!(
+                "there is no `{table}{RT_SUFFIX}`: `{table}` is not a lake-stream table (`{LAKESTREAM_ENABLED}` is not \
+                 true)"
+            )),
+            Self::ChangesOfBase => Failure::definite(
+                FailureCode::Unsupported,
+                format!("the changelog is the lakestream store's: read the changes of `{table}{RT_SUFFIX}`"),
+            ),
+            Self::StoreColumns => Failure::definite(
+                FailureCode::Unsupported,
+                format!(
+                    "the lakestream store cannot change the columns of `{table}`: change them on the lake side, the \
+                     store follows"
+                ),
+            ),
+        }
+    }
+}
+
+/// What is known about a statement's route from its text alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The route, whatever the table is.
+    Certain(Route),
+    /// The lake table's present schema decides (C8: a table that is not in the mode behaves as if there were none).
+    ByMode {
+        /// The route while `lakestream.enabled` is true.
+        in_the_mode: Route,
+        /// The route otherwise.
+        otherwise: Route,
+    },
+}
+
+impl Decision {
+    /// The route, given whether the table is in the mode.
+    pub fn route(self, lakestream_enabled: bool) -> Route {
+        match self {
+            Self::Certain(route) => route,
+            Self::ByMode { in_the_mode, .. } if lakestream_enabled => in_the_mode,
+            Self::ByMode { otherwise, .. } => otherwise,
+        }
+    }
+}
+
+/// The table of routes.
+pub fn decide(statement: &Statement) -> Decision {
+    use Decision::{ByMode, Certain};
+    use Route::{LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, UnionRead};
+
+    let real_time_only = |route| ByMode { in_the_mode: route, otherwise: Refused(Refusal::NotInTheMode) };
+    match statement {
+        // Rule 28, C10: `$rt` is read-only, for DDL too, which names its table without a view.
+        Statement::Insert { table, .. } | Statement::Delete { table, .. } if table.real_time => {
+            Certain(Refused(Refusal::ReadOnly))
+        }
+        Statement::RenameTable { to, .. } if names_real_time(to) => Certain(Refused(Refusal::ReadOnly)),
+        _ if !statement.is_read() && names_real_time(statement.table()) => Certain(Refused(Refusal::ReadOnly)),
+
+        // The store's own DDL. Its columns follow the lake's (rule 12), so there is nothing to change there.
+        Statement::AlterColumns { side: Side::Store, .. } => Certain(Refused(Refusal::StoreColumns)),
+        Statement::CreateTable { side: Side::Store, .. }
+        | Statement::AlterOptions { side: Side::Store, .. }
+        | Statement::DropTable { side: Side::Store, .. }
+        | Statement::Describe { side: Side::Store, .. } => Certain(StoreCatalog),
+
+        // Lake-side DDL needs no store, so that the mode can be left while the store is away (rules 3, 4, 12; C6, C7).
+        Statement::CreateTable { side: Side::Lake, .. }
+        | Statement::AlterOptions { side: Side::Lake, .. }
+        | Statement::AlterColumns { side: Side::Lake, .. }
+        | Statement::DropTable { side: Side::Lake, .. }
+        | Statement::Describe { side: Side::Lake, .. }
+        | Statement::ReplaceTable { .. }
+        | Statement::RenameTable { .. }
+        | Statement::TruncateTable { .. } => Certain(LakeCatalog),
+
+        // Rules 36, 37, 40: regular writes go to the store, or, without the mode, to Paimon as ever.
+        Statement::Insert { .. } | Statement::Delete { .. } => ByMode { in_the_mode: StoreWrite, otherwise: LakeWrite },
+        // Rule 39: an overwrite replaces data in Paimon and not in the store. A native writer knows no store at all.
+        Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. } => Certain(LakeWrite),
+
+        // Rule 29, C11. Refused before the table is looked at: no table has time travel on `$rt`.
+        Statement::Select { table, at_snapshot: Some(_), .. } if table.real_time => {
+            Certain(Refused(Refusal::TimeTravel))
+        }
+        // Rules 25–27, C16.
+        Statement::Select { table, .. } | Statement::Lookup { table, .. } if table.real_time => {
+            real_time_only(UnionRead)
+        }
+        Statement::Select { .. } | Statement::Lookup { .. } => Certain(LakeRead),
+        Statement::Changes { table, .. } if table.real_time => real_time_only(UnionRead),
+        Statement::Changes { .. } => Certain(Refused(Refusal::ChangesOfBase)),
+    }
+}
+
+fn names_real_time(table: &TablePath) -> bool {
+    table.table().ends_with(RT_SUFFIX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Refusal::{ChangesOfBase, NotInTheMode, ReadOnly, StoreColumns, TimeTravel};
+    use super::Route::{LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, UnionRead};
+    use super::*;
+
+    /// Every cell: a statement, its route in the mode, its route outside.
+    #[test]
+    fn the_side_is_chosen_statement_by_statement() {
+        let columns = json!([{"name": "id", "type": "BIGINT"}]);
+        let rows = json!([{"id": 1}]);
+        let cells = [
+            (json!({"create_table": {"table": "db.t", "columns": columns}}), LakeCatalog, LakeCatalog),
+            (
+                json!({"create_table": {"table": "db.t", "columns": columns, "side": "store"}}),
+                StoreCatalog,
+                StoreCatalog,
+            ),
+            (json!({"replace_table": {"table": "db.t", "columns": columns}}), LakeCatalog, LakeCatalog),
+            (json!({"alter_options": {"table": "db.t", "set": {"a": "b"}}}), LakeCatalog, LakeCatalog),
+            (
+                json!({"alter_options": {"table": "db.t", "set": {"a": "b"}, "side": "store"}}),
+                StoreCatalog,
+                StoreCatalog,
+            ),
+            (json!({"alter_columns": {"table": "db.t", "changes": []}}), LakeCatalog, LakeCatalog),
+            (
+                json!({"alter_columns": {"table": "db.t", "changes": [], "side": "store"}}),
+                Refused(StoreColumns),
+                Refused(StoreColumns),
+            ),
+            (json!({"rename_table": {"table": "db.t", "to": "db.u"}}), LakeCatalog, LakeCatalog),
+            (json!({"drop_table": {"table": "db.t"}}), LakeCatalog, LakeCatalog),
+            (json!({"drop_table": {"table": "db.t", "side": "store"}}), StoreCatalog, StoreCatalog),
+            (json!({"truncate_table": {"table": "db.t"}}), LakeCatalog, LakeCatalog),
+            (json!({"describe": {"table": "db.t"}}), LakeCatalog, LakeCatalog),
+            (json!({"describe": {"table": "db.t", "side": "store"}}), StoreCatalog, StoreCatalog),
+            (json!({"insert": {"table": "db.t", "rows": rows}}), StoreWrite, LakeWrite),
+            (json!({"delete": {"table": "db.t", "keys": rows}}), StoreWrite, LakeWrite),
+            (json!({"insert_overwrite": {"table": "db.t", "rows": rows}}), LakeWrite, LakeWrite),
+            (json!({"native_insert": {"table": "db.t", "rows": rows}}), LakeWrite, LakeWrite),
+            (json!({"select": {"table": "db.t"}}), LakeRead, LakeRead),
+            (json!({"select": {"table": "db.t", "at_snapshot": 3}}), LakeRead, LakeRead),
+            (json!({"lookup": {"table": "db.t", "key": {"id": 1}}}), LakeRead, LakeRead),
+            (
+                json!({"changes": {"table": "db.t", "from": "earliest", "max": 9}}),
+                Refused(ChangesOfBase),
+                Refused(ChangesOfBase),
+            ),
+            (json!({"select": {"table": "db.t$rt"}}), UnionRead, Refused(NotInTheMode)),
+            (json!({"lookup": {"table": "db.t$rt", "key": {"id": 1}}}), UnionRead, Refused(NotInTheMode)),
+            (json!({"changes": {"table": "db.t$rt", "from": "earliest", "max": 9}}), UnionRead, Refused(NotInTheMode)),
+            (json!({"select": {"table": "db.t$rt", "at_snapshot": 3}}), Refused(TimeTravel), Refused(TimeTravel)),
+            (json!({"insert": {"table": "db.t$rt", "rows": rows}}), Refused(ReadOnly), Refused(ReadOnly)),
+            (json!({"delete": {"table": "db.t$rt", "keys": rows}}), Refused(ReadOnly), Refused(ReadOnly)),
+            (json!({"insert_overwrite": {"table": "db.t$rt", "rows": rows}}), Refused(ReadOnly), Refused(ReadOnly)),
+            (json!({"native_insert": {"table": "db.t$rt", "rows": rows}}), Refused(ReadOnly), Refused(ReadOnly)),
+            (json!({"drop_table": {"table": "db.t$rt", "if_exists": true}}), Refused(ReadOnly), Refused(ReadOnly)),
+            (json!({"truncate_table": {"table": "db.t$rt"}}), Refused(ReadOnly), Refused(ReadOnly)),
+            (json!({"rename_table": {"table": "db.t", "to": "db.u$rt"}}), Refused(ReadOnly), Refused(ReadOnly)),
+            (
+                json!({"alter_options": {"table": "db.t$rt", "set": {"a": "b"}, "side": "store"}}),
+                Refused(ReadOnly),
+                Refused(ReadOnly),
+            ),
+        ];
+        for (text, in_the_mode, otherwise) in cells {
+            let statement: Statement = serde_json::from_value(text.clone()).unwrap();
+            let decision = decide(&statement);
+            assert_eq!((decision.route(true), decision.route(false)), (in_the_mode, otherwise), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_refusal_is_definite_and_names_the_table() {
+        for refusal in [ReadOnly, TimeTravel, NotInTheMode, ChangesOfBase, StoreColumns] {
+            let failure = refusal.failure(&TablePath::new("db", "t"));
+            assert!(failure.definite && failure.message.contains("`db.t"), "{failure:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The lake table of a table that is being created in the store.
+//!
+//! A lake table that is there already is taken over only if an earlier create may have left it: same layout, in the
+//! mode, and nothing in it. This module must never know the store.
+
+use std::collections::BTreeMap;
+
+use super::TieringCoordinator;
+use super::ddl::nothing_changed;
+use crate::contract::{Failure, FailureCode, OFFSETS_PROPERTY, TIERING_COMMIT_USER, TablePath, TableSchema};
+use crate::paimon::{CommitMode, CommitRequest, PaimonTable, Precondition, Snapshot};
+
+/// Makes the lake table, or takes over the one that a create that was cut short has left.
+pub(super) async fn prepare(
+    coordinator: &TieringCoordinator,
+    path: &TablePath,
+    schema: &TableSchema,
+) -> Result<(), Failure> {
+    match coordinator.catalog.create_table(path, schema, false).await {
+        Err(failure) if failure.code == FailureCode::AlreadyExists => adopt(coordinator, path, schema).await,
+        created => created,
+    }
+}
+
+async fn adopt(coordinator: &TieringCoordinator, path: &TablePath, schema: &TableSchema) -> Result<(), Failure> {
+    let table = coordinator.catalog.table(path).await.map_err(nothing_changed)?;
+    if table.schema().columns != schema.columns {
+        return Err(taken(path, "one with other columns"));
+    }
+    if let Some(what) = differing_layout(table.schema(), schema) {
+        return Err(taken(path, &format!("one with another {what}")));
+    }
+    if !table.schema().lakestream_enabled() {
+        return Err(taken(path, "one that is not in lake-stream mode"));
+    }
+    let latest = table.latest_snapshot().await.map_err(nothing_changed)?;
+    if latest.as_ref().is_some_and(|snapshot| !is_fence(snapshot)) {
+        return Err(taken(path, "one that has data or the progress of an earlier table"));
+    }
+    fence(coordinator, path, &table, latest).await
+}
+
+fn taken(path: &TablePath, found: &str) -> Failure {
+    Failure::definite(
+        FailureCode::AlreadyExists,
+        format!("expected no lake table {path}, found {found}; drop or rename it first"),
+    )
+}
+
+/// Commits an empty tiering snapshot without offsets.
+///
+/// An earlier table of this name may have been dropped with a round in flight. That round was planned before this
+/// snapshot, so its precondition fails from here on, and no row of the dropped table can arrive in the new one (L12).
+async fn fence(
+    coordinator: &TieringCoordinator,
+    path: &TablePath,
+    table: &PaimonTable,
+    latest: Option<Snapshot>,
+) -> Result<(), Failure> {
+    let epoch = coordinator.epochs.borrow_mut().next(path);
+    let subject = format!("{path}/epoch-{epoch}");
+    let committable = table.write(&subject, latest.as_ref(), &BTreeMap::new()).await.map_err(nothing_changed)?;
+    let newest_known = latest.map(|snapshot| snapshot.id);
+    let request = CommitRequest {
+        subject,
+        user: TIERING_COMMIT_USER.to_owned(),
+        identifier: epoch,
+        mode: CommitMode::Append,
+        properties: BTreeMap::new(),
+        committable,
+        precondition: Precondition::NewestOfUser { user: TIERING_COMMIT_USER.to_owned(), newest_known },
+    };
+    match table.commit(request).await {
+        Ok(_) => Ok(()),
+        // The round in flight was faster.
+        Err(failure) if failure.code == FailureCode::Rejected => {
+            Err(taken(path, "one that an earlier table is still being tiered into"))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Whether this is what [`fence`] commits, on a table that was empty.
+fn is_fence(snapshot: &Snapshot) -> bool {
+    let carries_offsets =
+        snapshot.properties.as_ref().is_some_and(|properties| properties.contains_key(OFFSETS_PROPERTY));
+    snapshot.commit_user == TIERING_COMMIT_USER && !carries_offsets && snapshot.total_record_count == 0
+}
+
+/// What decides where a row lies, and differs between the two definitions. Option values are not shown; they may be
+/// secrets.
+pub(super) fn differing_layout(lake: &TableSchema, store: &TableSchema) -> Option<&'static str> {
+    let differs = [
+        ("primary key", lake.primary_key != store.primary_key),
+        ("partition keys", lake.partition_keys != store.partition_keys),
+        ("number of buckets", lake.bucket_count() != store.bucket_count()),
+        ("bucket key", bucket_key(lake) != bucket_key(store)),
+    ];
+    differs.into_iter().find(|(_, differs)| *differs).map(|(what, _)| what)
+}
+
+fn bucket_key(schema: &TableSchema) -> Option<Vec<&str>> {
+    let names = schema.bucket_key_positions().into_iter().map(|position| schema.columns[position].name.as_str());
+    schema.bucket_count().map(|_| names.collect())
+}

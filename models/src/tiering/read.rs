@@ -1,0 +1,87 @@
+//! Reads the planned ranges of the log, as far as the round's time goes.
+//!
+//! It must never know the lake's files or offsets; it turns ranges into changes and says how far it came.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::layout::RowLayout;
+use super::plan::SplitRange;
+use crate::config::WorkerConfig;
+use crate::contract::{BucketId, Environment, Failure, FetchedLog, Row, RowKind, Store, TableId, TieredOffsets};
+use crate::defects::{Defect, Defects};
+
+/// Where a round reads from, and how.
+pub(super) struct LogReader<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) environment: &'a dyn Environment,
+    pub(super) config: &'a WorkerConfig,
+    pub(super) defects: &'a Defects,
+    pub(super) table_id: TableId,
+    /// Whether the table has a primary key.
+    pub(super) keyed: bool,
+    pub(super) layout: RowLayout,
+}
+
+/// What was read.
+#[derive(Default)]
+pub(super) struct ReadLog {
+    /// Per bucket, in log order; only buckets that have any.
+    pub(super) changes: BTreeMap<BucketId, Vec<(RowKind, Row)>>,
+    /// The end (exclusive) of what was read, of each bucket that got further.
+    pub(super) advanced: TieredOffsets,
+    /// Whether the time ran out before all ranges were read.
+    pub(super) cut_short: bool,
+}
+
+impl LogReader<'_> {
+    /// Reads one piece of each range in turn, so that no bucket waits for a longer one, until all is read or
+    /// `max_round_ms` have passed since `began_ms`. At least one piece is read.
+    pub(super) async fn read(&self, ranges: Vec<SplitRange>, began_ms: u64) -> Result<ReadLog, Failure> {
+        let end_ms = began_ms.saturating_add(self.config.max_round_ms);
+        let mut read = ReadLog::default();
+        let mut unread = VecDeque::from(ranges);
+        while let Some(mut range) = unread.pop_front() {
+            let fetched = self.fetch(&range).await?;
+            range.start_offset_inclusive = fetched.next_offset_inclusive;
+            self.take(&range.bucket, fetched, &mut read);
+            if range.start_offset_inclusive < range.end_offset_exclusive {
+                unread.push_back(range);
+            }
+            if !unread.is_empty() && self.environment.now_ms() >= end_ms {
+                read.cut_short = true;
+                break;
+            }
+        }
+        Ok(read)
+    }
+
+    /// One piece from the start of the range. Fails if the log does not move on, because waiting for it could take for
+    /// ever.
+    async fn fetch(&self, range: &SplitRange) -> Result<FetchedLog, Failure> {
+        let start = range.start_offset_inclusive;
+        let end = range.end_offset_exclusive.min(start.saturating_add(self.config.fetch_max_records.max(1)));
+        let fetched = self.store.fetch_log(self.table_id, &range.bucket, start, end).await?;
+        if fetched.next_offset_inclusive <= start || fetched.next_offset_inclusive > end {
+            return Err(Failure::invalid(format!(
+                "expected a fetch of bucket {} from [{start}, {end}) to move on within it, found it at {}",
+                range.bucket.bucket, fetched.next_offset_inclusive
+            )));
+        }
+        Ok(fetched)
+    }
+
+    fn take(&self, bucket: &BucketId, fetched: FetchedLog, read: &mut ReadLog) {
+        // Planted bug empty-batch-stuck: progress is taken from the records, so batches without any are no progress.
+        if self.defects.has(Defect::EmptyBatchStuck) && fetched.records.is_empty() {
+            return;
+        }
+        // A fetch without records is progress all the same: its batches changed nothing (F5).
+        read.advanced.insert(bucket.clone(), fetched.next_offset_inclusive);
+        // −U only says what +U replaces; in the lake the key does that.
+        let records = fetched.records.into_iter().filter(|record| !self.keyed || record.kind != RowKind::UpdateBefore);
+        let mut changes = records.map(|record| (record.kind, self.layout.lake_row(record.row))).peekable();
+        if changes.peek().is_some() {
+            read.changes.entry(bucket.clone()).or_default().extend(changes);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Where a round starts: what the lake already contains, and what the store does not know of it yet.
+//!
+//! The lake's newest tiering snapshot is the truth. Whatever happened to the round that made it (a crash after the
+//! commit, a lost answer, a registration that failed), its rows are there, and its offsets say which. This module must
+//! never know how rows are read or written.
+
+use super::offsets::offsets_of;
+use super::registration::register;
+use super::round::Round;
+use crate::contract::{Failure, LakeSnapshot, TIERING_COMMIT_USER, TieredOffsets};
+use crate::defects::Defect;
+use crate::paimon::{PaimonTable, Precondition, Snapshot};
+
+/// What a plan is made from.
+pub(super) struct StartingPoint {
+    /// The newest snapshot, whoever made it: sequence numbers go on behind it.
+    pub(super) base: Option<Snapshot>,
+    /// What the lake contains of each bucket's log.
+    pub(super) offsets: TieredOffsets,
+    /// What must still hold when the round commits.
+    pub(super) precondition: Precondition,
+}
+
+/// Reads the lake, and registers its newest tiering snapshot first if the store does not have it.
+pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Result<StartingPoint, Failure> {
+    // The store is asked first, so that the lake cannot be behind its answer.
+    let registered = round.store.registered_snapshots(round.table_id()).await?.tiered;
+    let base = table.latest_snapshot().await?;
+
+    // Planted bug ack-lost-retier: the store's memory passes for the truth, and nothing is recovered or checked.
+    if round.defects.has(Defect::AckLostRetier) {
+        let offsets = registered.map(|snapshot| snapshot.offsets).unwrap_or_default();
+        return Ok(StartingPoint { base, offsets, precondition: Precondition::None });
+    }
+
+    let newest = match &base {
+        Some(base) => table.newest_snapshot_of_user(base, TIERING_COMMIT_USER).await?,
+        None => None,
+    };
+    let precondition = Precondition::NewestOfUser {
+        user: TIERING_COMMIT_USER.to_owned(),
+        newest_known: newest.as_ref().map(|snapshot| snapshot.id),
+    };
+    let in_lake = match &newest {
+        Some(newest) => own_snapshot(round, table, newest)?,
+        None => None,
+    };
+    let lake_id = in_lake.as_ref().map(|snapshot| snapshot.snapshot_id);
+    let registered_id = registered.map(|snapshot| snapshot.snapshot_id);
+    if registered_id > lake_id {
+        return Err(Failure::invalid(format!(
+            "expected the lake to have tiering snapshot {}, which the store has registered, found {}; the lake table \
+             was replaced or rolled back behind the store's back",
+            registered_id.unwrap_or_default(),
+            lake_id.map_or_else(|| "none".to_owned(), |snapshot_id| snapshot_id.to_string()),
+        )));
+    }
+    let offsets = match in_lake {
+        Some(snapshot) if registered_id < lake_id => {
+            let offsets = snapshot.offsets.clone();
+            register(round, snapshot).await?;
+            offsets
+        }
+        Some(snapshot) => snapshot.offsets,
+        None => TieredOffsets::new(),
+    };
+    Ok(StartingPoint { base, offsets, precondition })
+}
+
+/// The tiering snapshot as this table's; `None` if it was made for another table of the same name (L12).
+fn own_snapshot(round: &Round<'_>, table: &PaimonTable, snapshot: &Snapshot) -> Result<Option<LakeSnapshot>, Failure> {
+    let carried = offsets_of(snapshot, table.schema())?;
+    Ok(carried
+        .filter(|(table_id, _)| *table_id == round.table_id())
+        .map(|(_, offsets)| LakeSnapshot { snapshot_id: snapshot.id, offsets }))
+}

@@ -1,0 +1,24 @@
+//! Tells the store what the lake contains.
+//!
+//! Registration repeats what the snapshot says of itself, so it may be done late, twice, or by somebody else. It must
+//! never be what a plan is made from.
+
+use super::round::Round;
+use crate::contract::{Failure, LakeSnapshot};
+
+/// How often one round tries; the next round recovers what is left.
+const ATTEMPTS: u32 = 3;
+
+/// Registers the snapshot, with a few more attempts where there was no clear answer.
+pub(super) async fn register(round: &Round<'_>, snapshot: LakeSnapshot) -> Result<(), Failure> {
+    let mut attempt = 1;
+    loop {
+        match round.store.register_lake_snapshot(round.table_id(), snapshot.clone()).await {
+            Err(failure) if attempt < ATTEMPTS && (failure.is_transient() || !failure.definite) => {
+                round.environment.sleep_ms(round.config.poll_interval_ms).await;
+                attempt += 1;
+            }
+            answer => return answer,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What the reference store promises, through its contract only.
+
+mod appends;
+mod crashes;
+mod fixture;
+mod lake;
+mod planted;
+mod sequences;

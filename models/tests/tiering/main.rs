@@ -1,0 +1,8 @@
+//! Tiering as a specification: the coordinator and the worker against the reference store and a real lake table.
+
+mod coordinator;
+mod defects;
+mod faults;
+mod fixture;
+mod hand_out;
+mod rounds;
