@@ -224,7 +224,7 @@ pub struct SnapshotSeen {
     /// Its commit user.
     pub user: String,
     /// Its commit identifier.
-    pub identifier: u64,
+    pub identifier: i64,
     /// APPEND, OVERWRITE, COMPACT …
     pub kind: String,
     /// The commit time that the file states.

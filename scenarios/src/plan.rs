@@ -14,7 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use models::config::SystemConfig;
-use models::contract::{Side, Statement, TablePath, TableSchema};
+use models::contract::{Bounds, Side, Statement, TablePath, TableSchema};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use survivable::Budget;
@@ -46,6 +46,13 @@ pub struct Plan {
     pub chaos_ms: u64,
     /// What is done and what goes wrong.
     pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// What the reference system promises with this plan's timings and tables.
+    pub fn bounds(&self) -> Bounds {
+        self.system.bounds(self.tables.iter().filter(|planned| planned.side == Side::Store).count() as u64)
+    }
 }
 
 /// A table that the run begins with.

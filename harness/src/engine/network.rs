@@ -246,9 +246,11 @@ impl Network {
         if self.healed.get() || !host.kill() {
             return;
         }
-        let between = self.unregistered.borrow().values().any(|worker| {
-            *worker == host.name || matches!(&*host.name, "store" | "coordinator")
-        });
+        let between = self
+            .unregistered
+            .borrow()
+            .values()
+            .any(|worker| *worker == host.name || matches!(&*host.name, "store" | "coordinator"));
         if between {
             self.count(|statistics| statistics.crashed_between_commit_and_registration = true);
         }
@@ -347,8 +349,7 @@ impl Network {
                 None => format!("{}.{call}", edge.role),
             };
             trace.sites.push(name);
-            let faults =
-                if self.healed.get() { BTreeMap::new() } else { self.faults.of_site(&edge.role, table, call) };
+            let faults = if self.healed.get() { BTreeMap::new() } else { self.faults.of_site(&edge.role, table, call) };
             Site { index: trace.sites.len() as u32 - 1, calls: 0, faults }
         });
         site.calls += 1;
@@ -469,9 +470,8 @@ impl Journey {
     where
         T: Hash,
     {
-        let refused = || {
-            Err(Failure::definite(FailureCode::Unavailable, format!("{}: {} is down", parcel.address, self.part)))
-        };
+        let refused =
+            || Err(Failure::definite(FailureCode::Unavailable, format!("{}: {} is down", parcel.address, self.part)));
         if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
             return refused();
         }

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures::FutureExt;
+use models::contract::Store as _;
 use models::contract::{
     BucketId, Change, Failure, Observation, ObservedOffset, RowKind, RowSet, TablePath, TableSchema, TieredOffsets,
     partition_name,
 };
-use models::paimon::{LakeAccess, PaimonTable, Snapshot, verify};
-use models::contract::Store as _;
+use models::paimon::{LakeAccess, PaimonTable, Snapshot, TableDirectory, verify};
 use models::store::InMemoryStore;
 use models::tiering::offsets_of;
 
@@ -109,7 +109,7 @@ impl Observer {
     async fn lake_state(&self, path: &TablePath) -> Result<SideState, Failure> {
         let table = PaimonTable::open(&self.lake, path).await?;
         let latest = table.latest_snapshot().await?;
-        let files = self.lake.objects.list(table.directory()).await?;
+        let files = self.lake.objects.list(TableDirectory::of(path).root()).await?;
         Ok(SideState {
             table_id: table.table_uuid().to_owned(),
             schema: (**table.schema()).clone(),
@@ -147,13 +147,20 @@ impl Observer {
             Err(failure) if failure.code == models::contract::FailureCode::NotFound => return Ok(()),
             Err(failure) => return Err(failure),
         };
-        let Some(latest) = table.latest_snapshot().await? else { return Ok(()) };
-        for snapshot_id in table.earliest_snapshot_id().await?..=latest.id {
+        for snapshot_id in self.snapshot_ids(path).await? {
             let snapshot = table.snapshot(snapshot_id).await?;
             let seen = self.read_snapshot(path, &table, &snapshot).await?;
             self.network.observe(Event::Snapshot(Box::new(seen)));
         }
         Ok(())
+    }
+
+    /// All snapshots that there are, ascending: by listing, whatever the hints say.
+    async fn snapshot_ids(&self, path: &TablePath) -> Result<Vec<u64>, Failure> {
+        let files = self.lake.objects.list(&TableDirectory::of(path).snapshot_directory()).await?;
+        let mut ids: Vec<u64> = files.iter().filter_map(|file| file.rsplit_once("snapshot-")?.1.parse().ok()).collect();
+        ids.sort_unstable();
+        Ok(ids)
     }
 
     async fn read_snapshot(
@@ -190,7 +197,7 @@ impl Observer {
             snapshot_id: snapshot.id,
             user: snapshot.commit_user.clone(),
             identifier: snapshot.commit_identifier,
-            kind: snapshot.commit_kind.to_string(),
+            kind: format!("{:?}", snapshot.commit_kind).to_uppercase(),
             committed_at_ms: snapshot.time_millis,
             digest: format!("{digest:016x}"),
             buckets: Some(buckets.collect()),
@@ -199,7 +206,13 @@ impl Observer {
     }
 }
 
-fn change(names: &[&str], partition: &Option<String>, bucket: u32, kind: RowKind, row: &models::contract::Row) -> Change {
+fn change(
+    names: &[&str],
+    partition: &Option<String>,
+    bucket: u32,
+    kind: RowKind,
+    row: &models::contract::Row,
+) -> Change {
     Change {
         kind,
         row: names.iter().zip(row.cells()).map(|(name, cell)| ((*name).to_owned(), cell.clone())).collect(),

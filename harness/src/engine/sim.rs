@@ -15,7 +15,7 @@ use std::time::Duration;
 use models::contract::Statement;
 use models::defects::Defects;
 use models::paimon::object_stores::MemoryObjectStore;
-use scenarios::plan::{Phase, Plan};
+use scenarios::plan::{Action, Phase, Plan};
 
 use super::network::Network;
 use super::session::is_write;
@@ -27,8 +27,17 @@ use crate::history::{Clock, HISTORY_VERSION, Header, History};
 const WALL_CLOCK_LIMIT: Duration = Duration::from_secs(120);
 
 /// What the reference system, run by this engine, can do.
-pub const CAPABILITIES: &[&str] =
-    &["append", "primary-key", "partitions", "changes", "lookup", "overwrite", "native-insert", "observe", "concurrent"];
+pub const CAPABILITIES: &[&str] = &[
+    "append",
+    "primary-key",
+    "partitions",
+    "changes",
+    "lookup",
+    "overwrite",
+    "native-insert",
+    "observe",
+    "concurrent",
+];
 
 /// How to run a plan.
 #[derive(Clone, Debug, Default)]
@@ -182,15 +191,21 @@ pub fn warm_up() {
     WARM.call_once(|| {
         for scenario in scenarios::library() {
             let mut plan = scenario.plan(0);
-            plan.chaos_ms /= 4;
-            let chaos_ms = plan.chaos_ms;
-            plan.steps.retain(|step| step.is_statement_before(Phase::Healed, chaos_ms));
+            let short_ms = plan.chaos_ms / 4;
+            plan.chaos_ms = short_ms;
+            plan.steps.retain(|step| match &step.action {
+                Action::Run(planned) => planned.phase == Phase::Chaos && planned.at_ms < short_ms,
+                Action::Fault(_) => false,
+            });
             run_recorded(&plan, &RunOptions::default());
         }
     });
 }
 
-#[allow(clippy::disallowed_methods, reason = "one fresh thread a run: what a thread draws at its start depends on the seed alone")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "one fresh thread a run: what a thread draws at its start depends on the seed alone"
+)]
 fn run_recorded(plan: &Plan, options: &RunOptions) -> RunResult {
     let (sender, receiver) = mpsc::channel();
     let (plan_there, options_there) = (plan.clone(), options.clone());
@@ -290,5 +305,9 @@ fn deadline_ms(plan: &Plan) -> u64 {
     let longest_statement_ms = plan.statements().map(|(_, planned)| planned.deadline_ms).max().unwrap_or(0);
     let statements = plan.statements().count() as u64;
     let restarts = plan.steps.len() as u64 * 10_000;
-    600_000 + plan.chaos_ms + 4 * (bounds.recovery_ms + bounds.lake_freshness_ms) + restarts + statements * longest_statement_ms
+    600_000
+        + plan.chaos_ms
+        + 4 * (bounds.recovery_ms + bounds.lake_freshness_ms)
+        + restarts
+        + statements * longest_statement_ms
 }

@@ -11,7 +11,7 @@ use models::paimon::LakeAccess;
 use models::paimon::object_stores::MemoryObjectStore;
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceSystem};
-use models::tiering::{CoordinatorParts, TieringCoordinator, TieringWorker, WorkerParts};
+use models::tiering::{TieringCoordinator, TieringWorker};
 use scenarios::plan::{Action, Fault, Phase, Plan, PlannedStatement};
 
 use super::environment::SimulatedEnvironment;
@@ -100,12 +100,7 @@ impl Builder {
 
 impl World {
     /// Builds the reference system of a plan, with its sessions, all hosts up.
-    pub fn build(
-        plan: Rc<Plan>,
-        network: &Rc<Network>,
-        objects: &Rc<MemoryObjectStore>,
-        options: &RunOptions,
-    ) -> Self {
+    pub fn build(plan: Rc<Plan>, network: &Rc<Network>, objects: &Rc<MemoryObjectStore>, options: &RunOptions) -> Self {
         let defects = &options.defects;
         let scope = |actor: &str| Scope::new(plan.seed, actor);
         let store_host = HostState::new("store");
@@ -303,9 +298,14 @@ impl World {
                 Fault::Pause { host, at_ms, for_ms } => {
                     let Some(host) = self.network.host(&host) else { continue };
                     let (began, ended) = (host.clone(), host);
-                    self.schedule_window("pause", began.name.clone(), at_ms, for_ms, move || began.pause(), move || {
-                        ended.resume()
-                    });
+                    self.schedule_window(
+                        "pause",
+                        began.name.clone(),
+                        at_ms,
+                        for_ms,
+                        move || began.pause(),
+                        move || ended.resume(),
+                    );
                 }
                 Fault::Partition { from, to, both_ways, at_ms, for_ms } => {
                     let target = Rc::from(format!("{from} {} {to}", if both_ways { "<->" } else { "->" }));
@@ -376,4 +376,3 @@ impl World {
         });
     }
 }
-

@@ -42,7 +42,9 @@ impl Client {
                 self.patience.once(async |_| catalog.drop_table(&table, if_exists).await).await
             }
             Statement::TruncateTable { table } => {
-                self.patience.once(async |attempt| catalog.truncate_table(&table, &attempt_subject(operation_id, attempt)).await).await
+                self.patience
+                    .once(async |attempt| catalog.truncate_table(&table, &attempt_subject(operation_id, attempt)).await)
+                    .await
             }
             other => Err(not_ddl(&other)),
         };

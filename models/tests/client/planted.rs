@@ -1,7 +1,7 @@
 //! The client's planted bug is there when asked for.
 
-use models::defects::Defect;
 use super::fixture::World;
+use models::defects::Defect;
 
 #[tokio::test(start_paused = true)]
 async fn rt_cached_misses_acked_writes_between_refreshes() {
