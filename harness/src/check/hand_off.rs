@@ -268,8 +268,8 @@ fn commits_once(index: &Index, table: &Table, docket: &mut Docket) {
         return;
     };
     // Commits of Paimon's batch writers all bear this identifier, so it tells none of them apart.
-    const BATCH: u64 = i64::MAX as u64;
-    let mut seen: BTreeMap<(&str, u64, &str), &LakeSnapshot> = BTreeMap::new();
+    const BATCH: i64 = i64::MAX;
+    let mut seen: BTreeMap<(&str, i64, &str), &LakeSnapshot> = BTreeMap::new();
     for snapshot in table.snapshots.iter().filter(|snapshot| snapshot.seen.identifier != BATCH) {
         docket.judged("L11", 1);
         let commit = (snapshot.seen.user.as_str(), snapshot.seen.identifier, snapshot.seen.kind.as_str());
