@@ -183,3 +183,44 @@ fn a_history_that_run_traces_is_one_that_check_judges() {
     let checked = call(place.path(), &["check", "history.jsonl"]);
     assert!([0, 2].contains(&status(&checked)), "{}", stderr(&checked));
 }
+
+/// Runs the words of a printed line with this binary.
+fn paste(place: &Path, line: &str) -> Output {
+    let mut words = line.split(' ');
+    assert_eq!(words.next(), Some("lakestream-certify"), "{line}");
+    call(place, &words.collect::<Vec<_>>())
+}
+
+#[test]
+fn a_violation_leaves_a_line_and_a_bundle_that_reproduce_it() {
+    let place = place();
+    let found = call(place.path(), &["certify", "--seeds", "30", "--double", "0", "--defect", "rt-cached"]);
+    let said = stdout(&found);
+    assert_eq!(status(&found), 1, "{said}{}", stderr(&found));
+    let line = said.lines().last().unwrap();
+    assert!(line.ends_with(" --defect rt-cached"), "{line}");
+    let replayed = paste(place.path(), line);
+    assert_eq!(status(&replayed), 1, "{}{}", stdout(&replayed), stderr(&replayed));
+
+    let bundle = said.lines().filter_map(|line| line.trim().strip_prefix("bundle: ")).next_back().unwrap();
+    let replayed = call(place.path(), &["replay", bundle]);
+    assert_eq!(status(&replayed), 1, "{}{}", stdout(&replayed), stderr(&replayed));
+
+    // The same plan without the bug: nothing is compared, and it holds.
+    let plan = format!("{bundle}/plan.json");
+    let healthy = call(place.path(), &["replay", &plan]);
+    assert_eq!(status(&healthy), 0, "{}{}", stdout(&healthy), stderr(&healthy));
+
+    // A history that says otherwise: the difference is named.
+    let path = place.path().join(bundle);
+    let run = fs::read_to_string(path.join("run.json")).unwrap();
+    let mut run: serde_json::Value = serde_json::from_str(&run).unwrap();
+    run["trace_hash"] = "00000000000000000000000000000000".into();
+    fs::write(path.join("run.json"), run.to_string()).unwrap();
+    let history = fs::read_to_string(path.join("history.jsonl")).unwrap();
+    let shorter: Vec<&str> = history.lines().take(11).collect();
+    fs::write(path.join("history.jsonl"), shorter.join("\n")).unwrap();
+    let differs = call(place.path(), &["replay", bundle]);
+    assert_eq!(status(&differs), 3);
+    assert!(stderr(&differs).contains("the first event that differs is event 10"), "{}", stderr(&differs));
+}

@@ -165,8 +165,8 @@ impl Verdict {
 }
 
 impl PropertyTally {
-    /// The verdict on `property`, whose sum this is.
-    pub fn verdict(&self, property: &Property) -> Verdict {
+    /// The verdict on `property`, whose sum this is. A missing capability excuses silence, never a failed judgement.
+    fn verdict(&self, property: &Property, capable: bool) -> Verdict {
         if !property.judged {
             Verdict::NotTested
         } else if self.violations > 0 {
@@ -177,6 +177,8 @@ impl PropertyTally {
             Verdict::Inconclusive
         } else if !self.notes.is_empty() {
             Verdict::Noted
+        } else if !capable {
+            Verdict::NotTested
         } else {
             Verdict::NotExercised
         }
@@ -284,7 +286,25 @@ impl Tally {
 
     /// The verdict on one property.
     pub fn verdict(&self, property: &Property) -> Verdict {
-        self.properties.get(property.id).map_or(Verdict::NotExercised, |tally| tally.verdict(property))
+        let nothing = PropertyTally::default();
+        let tally = self.properties.get(property.id).unwrap_or(&nothing);
+        tally.verdict(property, self.missing_capability(property).is_none())
+    }
+
+    /// The capability without which the system is not tested for a property, if it does not declare it.
+    fn missing_capability(&self, property: &Property) -> Option<&'static str> {
+        property.capability.filter(|capability| !self.capabilities.contains(*capability))
+    }
+
+    /// Why a property is not tested; `None` if it is.
+    pub fn why_not_tested(&self, property: &Property) -> Option<String> {
+        if self.verdict(property) != Verdict::NotTested {
+            return None;
+        }
+        Some(match self.missing_capability(property) {
+            Some(capability) if property.judged => format!("the system does not declare {capability}"),
+            _ => "not judged by this version".to_owned(),
+        })
     }
 }
 

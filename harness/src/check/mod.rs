@@ -3,14 +3,40 @@
 //! A checker sees the history only. It never asks the system under test whether it is right (rule 6), and never knows
 //! which defect, if any, is planted (rule 9). What the history lacks makes a property not exercised, never held.
 
+mod content;
+mod disturbance;
+mod freshness;
+mod hand_off;
+mod healing;
+mod index;
+mod integrity;
+mod known_log;
+mod no_loss;
+mod permitted;
+mod prose;
+pub mod properties;
+mod rejection;
+mod routing;
+mod table;
+mod tiered_ranges;
+mod timeline;
+mod writes;
+
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
+
+use crate::history::History;
+
+use index::Index;
 
 /// What was found about one property in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
     /// How many judgements were made that could have failed (rule 11).
     pub judged: u64,
-    /// Every judgement that failed.
+    /// Every judgement that failed; at most [`VIOLATIONS_KEPT`], the last of which tells how many more there are.
     pub violations: Vec<Violation>,
     /// Judgements for which the evidence did not decide.
     pub undecided: u64,
@@ -40,15 +66,80 @@ pub struct FreshnessSamples {
 /// All that the judges say about one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// By property id.
+    /// By property id; every property that this version judges has an entry.
     pub judgements: BTreeMap<&'static str, Judgement>,
     /// How fresh the reads were.
     pub freshness: FreshnessSamples,
 }
 
-pub mod properties;
+/// At most so many violations of one property are argued; the rest is counted.
+pub const VIOLATIONS_KEPT: usize = 5;
 
-/// Stand-in.
-pub fn check(_history: &crate::history::History) -> Findings {
-    Findings::default()
+/// Judges a history by every property that this version judges.
+pub fn check(history: &History) -> Findings {
+    let index = Index::of(history);
+    let mut docket = Docket::open();
+    freshness::judge(&index, &mut docket);
+    healing::judge(&index, &mut docket);
+    no_loss::judge(&index, &mut docket);
+    hand_off::judge(&index, &mut docket);
+    tiered_ranges::judge(&index, &mut docket);
+    integrity::judge(&index, &mut docket);
+    rejection::judge(&index, &mut docket);
+    routing::judge(&index, &mut docket);
+    disturbance::note(&index, &mut docket);
+    Findings { judgements: docket.close(), freshness: freshness::samples(&index) }
+}
+
+/// Where the judges put down what they find.
+struct Docket {
+    judgements: BTreeMap<&'static str, Judgement>,
+    /// Violations beyond [`VIOLATIONS_KEPT`].
+    more: BTreeMap<&'static str, u64>,
+}
+
+impl Docket {
+    fn open() -> Self {
+        let judged = properties::ALL.iter().filter(|property| property.judged);
+        Self { judgements: judged.map(|property| (property.id, Judgement::default())).collect(), more: BTreeMap::new() }
+    }
+
+    fn of(&mut self, property: &'static str) -> &mut Judgement {
+        self.judgements.entry(property).or_default()
+    }
+
+    /// So many judgements were made, whatever their outcome.
+    fn judged(&mut self, property: &'static str, count: u64) {
+        self.of(property).judged += count;
+    }
+
+    /// One of the judgements failed. The argument is written only if it is kept.
+    fn violated(&mut self, property: &'static str, mut events: Vec<u64>, argument: impl FnOnce() -> String) {
+        if self.of(property).violations.len() == VIOLATIONS_KEPT {
+            *self.more.entry(property).or_default() += 1;
+            return;
+        }
+        events.sort_unstable();
+        events.dedup();
+        self.of(property).violations.push(Violation { argument: argument(), events });
+    }
+
+    /// The evidence for one judgement did not decide.
+    fn undecided(&mut self, property: &'static str) {
+        self.of(property).undecided += 1;
+    }
+
+    /// Something happened where the texts are silent.
+    fn note(&mut self, property: &'static str, text: String) {
+        self.of(property).notes.push(text);
+    }
+
+    fn close(mut self) -> BTreeMap<&'static str, Judgement> {
+        for (property, count) in std::mem::take(&mut self.more) {
+            if let Some(last) = self.of(property).violations.last_mut() {
+                last.argument.push_str(&format!(" ({count} more violations of {property} are not shown.)"));
+            }
+        }
+        self.judgements
+    }
 }

@@ -76,8 +76,12 @@ fn properties() -> Vec<Item> {
         },
         data: json!({
             "id": property.id,
-            "family": property.family,
+            "family": property.family.name(),
+            "level": property.level.name(),
             "statement": property.statement,
+            "rules": property.rules,
+            "judged_when": property.exercised,
+            "capability": property.capability,
             "judged": property.judged,
         }),
     });

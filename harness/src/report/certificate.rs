@@ -73,11 +73,13 @@ struct Freshness {
 #[derive(Debug, Serialize)]
 struct PropertyEntry {
     id: &'static str,
+    level: &'static str,
     statement: &'static str,
+    judged_when: &'static str,
     required: bool,
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
+    reason: Option<String>,
     judgements: u64,
     seeds_exercised: u64,
     undecided: u64,
@@ -174,10 +176,12 @@ fn property_entry(summary: &Summary<'_>, property: &'static Property) -> Propert
     let verdict = summary.tally.verdict(property);
     PropertyEntry {
         id: property.id,
+        level: property.level.name(),
         statement: property.statement,
+        judged_when: property.exercised,
         required: summary.selection.required(summary.tally).any(|required| required.id == property.id),
         verdict: verdict.word(),
-        reason: (verdict == Verdict::NotTested).then_some("not judged by this version"),
+        reason: summary.tally.why_not_tested(property),
         judgements: tally.judged,
         seeds_exercised: tally.seeds_exercised,
         undecided: tally.undecided,

@@ -15,7 +15,7 @@ pub fn junit(summary: &Summary<'_>) -> io::Result<String> {
     let mut report = Report::new("lakestream-certify");
     let mut suite: Option<TestSuite> = None;
     for property in &summary.selection.properties {
-        let family = property.family;
+        let family = property.family.name();
         let same = suite.as_ref().is_some_and(|suite| suite.name.as_str() == family);
         if !same && let Some(finished) = suite.replace(TestSuite::new(family)) {
             report.add_test_suite(finished);
@@ -54,12 +54,13 @@ fn property_case(summary: &Summary<'_>, property: &Property) -> TestCase {
         }
         _ => {
             let mut status = TestCaseStatus::skipped();
-            status.set_message(verdict.word());
+            let reason = summary.tally.why_not_tested(property);
+            status.set_message(reason.unwrap_or_else(|| verdict.word().to_owned()));
             status
         }
     };
     let mut case = TestCase::new(format!("{} {}", property.id, property.statement), status);
-    case.set_classname(property.family);
+    case.set_classname(property.family.name());
     case
 }
 

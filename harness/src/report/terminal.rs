@@ -1,5 +1,6 @@
 //! The verdict table and what follows it, at most 100 columns wide where the width is ours to choose.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -179,13 +180,22 @@ fn not_judged(summary: &Summary<'_>, paint: Paint) -> String {
     for (verdict, reason) in [
         (Verdict::NotExercised, "nothing happened that could be judged"),
         (Verdict::Inconclusive, "the evidence decided nothing"),
-        (Verdict::NotTested, "not judged by this version"),
     ] {
         let ids = summary.ids_with(verdict);
         if !ids.is_empty() {
             let heading = paint.bold(&format!("{} ({reason}):", verdict.word()));
             let _ = writeln!(text, "{heading}\n{}", wrapped(&ids));
         }
+    }
+    let mut not_tested: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for property in &summary.selection.properties {
+        if let Some(reason) = summary.tally.why_not_tested(property) {
+            not_tested.entry(reason).or_default().push(property.id);
+        }
+    }
+    for (reason, ids) in not_tested {
+        let heading = paint.bold(&format!("{} ({reason}):", Verdict::NotTested.word()));
+        let _ = writeln!(text, "{heading}\n{}", wrapped(&ids));
     }
     let noted: Vec<&Property> = summary
         .selection
@@ -295,8 +305,6 @@ pub fn event_list(events: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use models::defects::{Defect, Defects};
 
     use super::*;

@@ -1,0 +1,114 @@
+//! From when on a table's content cannot be judged any more, and why: a statement after which the texts are silent, or
+//! one whose effect on the content only a closer reading than ours would tell.
+
+use models::contract::Statement;
+
+use super::Docket;
+use super::index::{End, Fate, Index, NEVER, Operation};
+use super::prose;
+use super::table::Table;
+use super::timeline::{Known, Timeline, mode_switch};
+
+/// Properties that a `noted` event takes out of judgement for its table.
+const SILENCED: [&str; 5] = ["L1", "L2", "L5", "L6", "L7"];
+
+/// From when on which judgements of a table end. Ordinals of invocations; [`NEVER`] where nothing disturbs.
+#[derive(Clone, Copy, Debug)]
+pub struct Disturbance {
+    /// Its content follows from more than its writes: the mode was switched, columns changed, a lake-side write went
+    /// behind the store's key-value state, or it became another table.
+    pub content_from_n: u64,
+    /// The same moment in milliseconds, for what bears a time and no ordinal: lake snapshots.
+    pub content_from_ms: u64,
+    /// It may be another table: renamed, replaced, dropped or created.
+    pub structure_from_n: u64,
+    /// Its columns may have changed.
+    pub columns_from_n: u64,
+    /// The position of the operation that disturbed its content first.
+    pub cause: Option<usize>,
+}
+
+impl Disturbance {
+    /// Of one table, by all operations that name it.
+    pub fn of<'h>(operations: &[Operation<'h>], of_table: &[usize], timeline: &Timeline, has_key: bool) -> Self {
+        let mut found = Self {
+            content_from_n: NEVER,
+            content_from_ms: NEVER,
+            structure_from_n: NEVER,
+            columns_from_n: NEVER,
+            cause: None,
+        };
+        for position in of_table {
+            let operation = &operations[*position];
+            let n = operation.invoked.n;
+            let Some(reach) = reach(operation, timeline, has_key) else { continue };
+            if n < found.content_from_n {
+                (found.content_from_n, found.content_from_ms) = (n, operation.invoked.at_ms);
+                found.cause = Some(*position);
+            }
+            match reach {
+                Reach::Content => {}
+                Reach::Columns => found.columns_from_n = found.columns_from_n.min(n),
+                Reach::Structure => found.structure_from_n = found.structure_from_n.min(n),
+            }
+        }
+        found
+    }
+}
+
+enum Reach {
+    Content,
+    Columns,
+    Structure,
+}
+
+fn reach(operation: &Operation, timeline: &Timeline, has_key: bool) -> Option<Reach> {
+    if operation.fate() == Fate::Failed {
+        return None;
+    }
+    let guarded = || {
+        // In the mode the contract refuses it. Without an ack it therefore has no effect, now or later: if it has one
+        // all the same, the judges may say so.
+        operation.fate() == Fate::Indefinite && timeline.mode.during(operation.invoked.n, NEVER) == Known::Yes
+    };
+    match operation.statement {
+        Statement::RenameTable { .. } | Statement::ReplaceTable { .. } => (!guarded()).then_some(Reach::Structure),
+        Statement::TruncateTable { .. } => (!guarded()).then_some(Reach::Content),
+        Statement::DropTable { .. } => Some(Reach::Structure),
+        Statement::CreateTable { .. } => Some(Reach::Structure),
+        Statement::AlterOptions { .. } => mode_switch(operation.statement).map(|_| Reach::Content),
+        Statement::AlterColumns { .. } => Some(Reach::Columns),
+        Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. } => has_key.then_some(Reach::Content),
+        Statement::Delete { .. } => (!has_key).then_some(Reach::Content),
+        Statement::Describe { .. }
+        | Statement::Insert { .. }
+        | Statement::Select { .. }
+        | Statement::Lookup { .. }
+        | Statement::Changes { .. } => None,
+    }
+}
+
+/// Tells for each disturbed table what is not judged, and why.
+pub fn note(index: &Index, docket: &mut Docket) {
+    for table in index.tables.iter().filter(|table| table.schema.is_some()) {
+        let Some(cause) = table.disturbance.cause else { continue };
+        let operation = &index.operations[cause];
+        let text = note_text(table, operation);
+        for property in SILENCED {
+            docket.note(property, text.clone());
+        }
+    }
+}
+
+fn note_text(table: &Table, operation: &Operation) -> String {
+    let outcome = match operation.end {
+        End::Ok(..) => "succeeded",
+        End::Failed { .. } | End::Open => "may have taken effect",
+    };
+    format!(
+        "{} {outcome}. The texts do not say what becomes of the content of {} on both sides after that, so it is not \
+         judged from there on.",
+        prose::statement(operation),
+        table.path
+    )
+}

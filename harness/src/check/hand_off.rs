@@ -1,0 +1,332 @@
+//! L6, L8, L9 and L11: where the lake ends the log begins, nothing goes back, nothing is removed too early, and every
+//! commit is in the chain once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use models::contract::{ObservedOffset, Output, Statement};
+
+use super::index::{Index, NEVER};
+use super::known_log::Bucket;
+use super::table::{LakeSnapshot, Table, offset_in};
+use super::timeline::Known;
+use super::{Docket, prose};
+
+/// Judges L6, L8, L9 and L11.
+pub fn judge(index: &Index, docket: &mut Docket) {
+    for table in index.tables.iter().filter(|table| table.schema.is_some()) {
+        lake_meets_log(index, table, docket);
+        registered_as_committed(table, docket);
+        offsets_grow(table, docket);
+        log_kept(table, docket);
+        commits_once(index, table, docket);
+    }
+}
+
+/// L6, by each log entry that is known: below the snapshot's offset it is in the lake, from the offset on it is not.
+fn lake_meets_log(index: &Index, table: &Table, docket: &mut Docket) {
+    if table.writes.id_position.is_none() {
+        return;
+    }
+    let comparable = table.buckets_with_offsets();
+    let whole = table.snapshots.first().is_some_and(|snapshot| snapshot.seen.snapshot_id == 1);
+    let mut ever_added = vec![false; table.writes.all.len()];
+    let mut before: Option<&LakeSnapshot> = None;
+    for snapshot in table.judged_snapshots() {
+        for write in snapshot.added.iter().filter(|added| added.kind.adds()).filter_map(|added| added.write) {
+            ever_added[write as usize] = true;
+        }
+        let (Some(offsets), Some(content)) = (&snapshot.seen.offsets, &snapshot.content) else { continue };
+        if let Some(before) = before.replace(snapshot) {
+            repeated_range(table, before, snapshot, docket);
+        }
+        for (bucket, log) in table.log.buckets.iter().filter(|(bucket, _)| comparable.contains(*bucket)) {
+            let end = offset_in(offsets, *bucket);
+            docket.judged("L6", u64::from(!log.entries.is_empty()));
+            // Key tables: what the lake holds of a key is the last entry below the offset.
+            let mut last_of_key: BTreeMap<u32, Option<(u64, u32)>> = BTreeMap::new();
+            for (offset, entry) in &log.entries {
+                if let (Some(key), true) = (entry.key, *offset < end) {
+                    last_of_key.insert(key, entry.write.filter(|_| entry.kind.adds()).map(|write| (*offset, write)));
+                }
+                let Some(write) = entry.write.filter(|_| entry.kind.adds()) else { continue };
+                let shown = content.shows[write as usize];
+                if *offset >= end && shown {
+                    disagree(index, table, snapshot, (*bucket, *offset, end), write, docket);
+                } else if *offset < end
+                    && !shown
+                    && !table.has_key()
+                    && table.writes.get(write).superseded_from_n == NEVER
+                {
+                    disagree(index, table, snapshot, (*bucket, *offset, end), write, docket);
+                }
+            }
+            if whole && table.has_key() && log.knows(0, end) {
+                // Whether what was added is merged rightly is L5's.
+                for (offset, write) in last_of_key.into_values().flatten() {
+                    if !ever_added[write as usize] && !content.shows[write as usize] {
+                        disagree(index, table, snapshot, (*bucket, offset, end), write, docket);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn disagree(
+    index: &Index,
+    table: &Table,
+    snapshot: &LakeSnapshot,
+    (bucket, offset, end): (Bucket, u64, u64),
+    write: u32,
+    docket: &mut Docket,
+) {
+    let mut events = prose::events(index, table, &[write], &[]);
+    events.push(snapshot.n);
+    docket.violated("L6", events, || {
+        let (what, so) = if offset < end {
+            ("does not hold it", "neither the lake nor the log after the snapshot has it: a gap")
+        } else {
+            ("holds it already", "the log after the snapshot repeats it: an overlap")
+        };
+        format!(
+            "There is {} at offset {offset} of the log of bucket {}. Lake snapshot {} (event {}) says that it contains that \
+             bucket's log up to {end} (exclusive), and {what}. So {so}, which L6 forbids.",
+            prose::write(index, table, write),
+            prose::bucket(bucket),
+            snapshot.seen.snapshot_id,
+            snapshot.n
+        )
+    });
+}
+
+/// L6: a snapshot that keeps the rows of the one before and states a lower offset hands rows over twice.
+fn repeated_range(table: &Table, before: &LakeSnapshot, snapshot: &LakeSnapshot, docket: &mut Docket) {
+    if before.seen.table_id != snapshot.seen.table_id {
+        return;
+    }
+    docket.judged("L6", 1);
+    for (bucket, from, to) in fallen(before.seen.offsets.as_deref(), snapshot.seen.offsets.as_deref()) {
+        docket.violated("L6", vec![before.n, snapshot.n], || {
+            format!(
+                "Lake snapshot {} of {} (event {}) contains the log of bucket {} up to {from}. Snapshot {} (event {}) keeps \
+                 those rows and says that it contains the log up to {to} only. A union read of it would repeat what lies \
+                 between, which L6 forbids.",
+                before.seen.snapshot_id,
+                table.path,
+                before.n,
+                prose::bucket(bucket),
+                snapshot.seen.snapshot_id,
+                snapshot.n
+            )
+        });
+    }
+}
+
+/// Buckets whose offset is lower in the later offsets: bucket, earlier and later offset. Absent counts as 0.
+fn fallen<'o>(
+    earlier: Option<&'o [ObservedOffset]>,
+    later: Option<&'o [ObservedOffset]>,
+) -> impl Iterator<Item = (Bucket<'o>, u64, u64)> {
+    let later = later.unwrap_or_default();
+    earlier.unwrap_or_default().iter().filter_map(move |told| {
+        let bucket = (told.partition.as_deref(), told.bucket);
+        let now = offset_in(later, bucket);
+        (now < told.offset).then_some((bucket, told.offset, now))
+    })
+}
+
+/// L6: the offsets that are registered with a snapshot are those that the snapshot carries.
+fn registered_as_committed(table: &Table, docket: &mut Docket) {
+    if !table.has_one_chain() {
+        return;
+    }
+    for registration in &table.registrations {
+        let position = table.snapshots.binary_search_by_key(&registration.snapshot_id, |snapshot| snapshot.seen.snapshot_id);
+        let Some(snapshot) = position.ok().map(|position| &table.snapshots[position]) else { continue };
+        let Some(carried) = snapshot.seen.offsets.as_deref() else { continue };
+        docket.judged("L6", 1);
+        let higher = fallen(Some(registration.offsets), Some(carried));
+        let lower = fallen(Some(carried), Some(registration.offsets)).map(|(bucket, from, to)| (bucket, to, from));
+        for (bucket, registered, carried) in higher.chain(lower) {
+            docket.violated("L6", vec![registration.at.n, snapshot.n], || {
+                format!(
+                    "Snapshot {} of {} is registered (event {}) as containing the log of bucket {} up to {registered}, while \
+                     the snapshot itself says {carried} (event {}). L6 demands that the end of the lake is the start of \
+                     the log.",
+                    registration.snapshot_id,
+                    table.path,
+                    registration.at.n,
+                    prose::bucket(bucket),
+                    snapshot.n
+                )
+            });
+        }
+    }
+}
+
+/// L8: tiered offsets and registered snapshot ids never go back, and readable never passes tiered.
+fn offsets_grow(table: &Table, docket: &mut Docket) {
+    for registration in &table.registrations {
+        docket.judged("L8", 1);
+        for (bucket, readable, tiered) in fallen(Some(registration.readable), Some(registration.offsets)) {
+            docket.violated("L8", vec![registration.at.n], || {
+                format!(
+                    "For {}, event {} shows the readable offset {readable} of bucket {} beyond the tiered offset {tiered}. \
+                     L8 demands readable ≤ tiered.",
+                    table.path,
+                    registration.at.n,
+                    prose::bucket(bucket)
+                )
+            });
+        }
+    }
+    for pair in table.registrations.windows(2).filter(|pair| pair[0].table_id == pair[1].table_id) {
+        let (before, after) = (&pair[0], &pair[1]);
+        if after.snapshot_id < before.snapshot_id {
+            docket.violated("L8", vec![before.at.n, after.at.n], || {
+                format!(
+                    "For {}, snapshot {} was registered in event {} and snapshot {} in event {}. L8 demands that registered \
+                     snapshot ids never go back.",
+                    table.path, before.snapshot_id, before.at.n, after.snapshot_id, after.at.n
+                )
+            });
+        }
+        for (what, earlier, later) in
+            [("tiered", before.offsets, after.offsets), ("readable", before.readable, after.readable)]
+        {
+            for (bucket, from, to) in fallen(Some(earlier), Some(later)) {
+                docket.violated("L8", vec![before.at.n, after.at.n], || {
+                    format!(
+                        "For {}, the {what} offset of bucket {} went from {from} (event {}) back to {to} (event {}). L8 \
+                         demands that offsets never go back.",
+                        table.path,
+                        prose::bucket(bucket),
+                        before.at.n,
+                        after.at.n
+                    )
+                });
+            }
+        }
+    }
+    if !table.has_one_chain() {
+        return;
+    }
+    let tiering: Vec<&LakeSnapshot> = table.snapshots.iter().filter(|snapshot| snapshot.seen.offsets.is_some()).collect();
+    for pair in tiering.windows(2).filter(|pair| pair[0].seen.table_id == pair[1].seen.table_id) {
+        let (before, after) = (pair[0], pair[1]);
+        docket.judged("L8", 1);
+        for (bucket, from, to) in fallen(before.seen.offsets.as_deref(), after.seen.offsets.as_deref()) {
+            docket.violated("L8", vec![before.n, after.n], || {
+                format!(
+                    "Lake snapshot {} of {} carries the tiered offset {from} of bucket {} (event {}), and snapshot {} after \
+                     it carries {to} (event {}). L8 demands that tiered offsets never go back.",
+                    before.seen.snapshot_id,
+                    table.path,
+                    prose::bucket(bucket),
+                    before.n,
+                    after.seen.snapshot_id,
+                    after.n
+                )
+            });
+        }
+    }
+}
+
+/// L9: the log starts at or before the readable offset while the mode is on.
+fn log_kept(table: &Table, docket: &mut Docket) {
+    let mut registrations = table.registrations.iter().peekable();
+    let mut latest = None;
+    for extent in &table.extents {
+        while let Some(registration) = registrations.next_if(|registration| registration.at.n < extent.at.n) {
+            latest = Some(registration);
+        }
+        let in_mode = table.timeline.mode.during(0, extent.at.n) == Known::Yes;
+        if !in_mode || extent.start_inclusive == 0 || table.disturbance.structure_from_n < extent.at.n {
+            continue;
+        }
+        docket.judged("L9", 1);
+        let readable = latest.map_or(0, |registration| offset_in(registration.readable, extent.bucket));
+        if extent.start_inclusive > readable {
+            let events = std::iter::once(extent.at.n).chain(latest.map(|registration| registration.at.n)).collect();
+            docket.violated("L9", events, || {
+                format!(
+                    "In event {} the log of bucket {} of {} starts at offset {}. The readable offset of that bucket was \
+                     {readable} then, so a union read needs entries that are gone. L9 demands log start ≤ readable offset.",
+                    extent.at.n,
+                    prose::bucket(extent.bucket),
+                    table.path,
+                    extent.start_inclusive
+                )
+            });
+        }
+    }
+}
+
+/// L11: a commit is in the chain exactly once if acked.
+fn commits_once(index: &Index, table: &Table, docket: &mut Docket) {
+    let (true, Some(first), Some(last)) = (table.has_one_chain(), table.snapshots.first(), table.snapshots.last()) else {
+        return;
+    };
+    // Commits of Paimon's batch writers all bear this identifier, so it tells none of them apart.
+    const BATCH: i64 = i64::MAX;
+    let mut seen: BTreeMap<(&str, i64, &str), &LakeSnapshot> = BTreeMap::new();
+    for snapshot in table.snapshots.iter().filter(|snapshot| snapshot.seen.identifier != BATCH) {
+        docket.judged("L11", 1);
+        let commit = (snapshot.seen.user.as_str(), snapshot.seen.identifier, snapshot.seen.kind.as_str());
+        if let Some(before) = seen.insert(commit, snapshot) {
+            docket.violated("L11", vec![before.n, snapshot.n], || {
+                format!(
+                    "Snapshots {} and {} of {} are both the commit {} of user {}, kind {} (events {} and {}). L11 demands \
+                     that a commit is in the chain once.",
+                    before.seen.snapshot_id,
+                    snapshot.seen.snapshot_id,
+                    table.path,
+                    commit.1,
+                    commit.0,
+                    commit.2,
+                    before.n,
+                    snapshot.n
+                )
+            });
+        }
+    }
+    let ids: BTreeSet<u64> = table.snapshots.iter().map(|snapshot| snapshot.seen.snapshot_id).collect();
+    let (first_id, last_id) = (first.seen.snapshot_id, last.seen.snapshot_id);
+    let mut acked: BTreeMap<u64, &str> = BTreeMap::new();
+    for operation in table.operations.iter().map(|position| &index.operations[*position]) {
+        let (
+            Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. },
+            Some(Output::Acked { snapshot_id: Some(id), .. }),
+        ) = (operation.statement, operation.output())
+        else {
+            continue;
+        };
+        docket.judged("L11", 1);
+        let other = acked.insert(*id, operation.id);
+        if other.is_some() || (*id >= first_id && !ids.contains(id)) {
+            docket.violated("L11", operation.events(), || {
+                let what = match other {
+                    Some(other) => format!("operation {other} was acked with the same snapshot"),
+                    None => format!("the chain from {first_id} to {last_id} has no such snapshot"),
+                };
+                format!(
+                    "The {} was acked with snapshot {id}, and {what}. L11 demands that each acked commit is in the chain \
+                     exactly once.",
+                    prose::statement(operation)
+                )
+            });
+        }
+    }
+    for registration in table.registrations.iter().filter(|registration| registration.snapshot_id >= first_id) {
+        docket.judged("L11", 1);
+        if !ids.contains(&registration.snapshot_id) {
+            docket.violated("L11", vec![registration.at.n], || {
+                format!(
+                    "Event {} shows snapshot {} of {} registered, and the chain from {first_id} to {last_id} has no such \
+                     snapshot. L11 demands that an acked commit is in the chain.",
+                    registration.at.n, registration.snapshot_id, table.path
+                )
+            });
+        }
+    }
+}

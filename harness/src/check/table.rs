@@ -1,0 +1,404 @@
+//! One table of a history: its writes, reads, lake snapshots, registrations and log, all told in write ids.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use models::contract::{ObservedOffset, Output, Row, RowKind, RowSet, Statement, TablePath, TableSchema, Value};
+
+use crate::history::{Event, SnapshotSeen};
+
+use super::content::{Content, Recogniser};
+use super::disturbance::Disturbance;
+use super::index::{Index, NEVER, Operation, Point, table_of};
+use super::known_log::{Bucket, KnownLog, LogExtent};
+use super::timeline::{self, Fact, Known, Timeline};
+use super::writes::{Write, Writes, typed};
+
+/// A table.
+pub struct Table<'h> {
+    /// Its name.
+    pub path: &'h TablePath,
+    /// The definition that the run began with; `None`: it came later, and its content is not judged.
+    pub schema: Option<&'h TableSchema>,
+    /// The positions of the operations that name it, in order of invocation.
+    pub operations: Vec<usize>,
+    /// Existence and mode over time.
+    pub timeline: Timeline,
+    /// From when on it cannot be judged.
+    pub disturbance: Disturbance,
+    /// What was written.
+    pub writes: Writes,
+    /// Successful selects and lookups, in order of invocation.
+    pub reads: Vec<Read>,
+    /// The lake's chain, by snapshot id.
+    pub snapshots: Vec<LakeSnapshot<'h>>,
+    /// What was registered, in order.
+    pub registrations: Vec<Registration<'h>>,
+    /// The extents of its log, in order.
+    pub extents: Vec<LogExtent<'h>>,
+    /// What `changes` showed of its log.
+    pub log: KnownLog<'h>,
+}
+
+/// Which keys a read is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    All,
+    /// One.
+    Key(u32),
+    /// One that nobody ever wrote.
+    UnknownKey,
+}
+
+/// A successful select or lookup.
+pub struct Read {
+    /// The position of its operation in the index.
+    pub operation: usize,
+    /// `true`: `t$rt`; `false`: the lake's snapshots only.
+    pub real_time: bool,
+    /// When it was sent.
+    pub invoked: Point,
+    /// When it was answered.
+    pub answered: Point,
+    /// Whether it asked for a snapshot of the past.
+    pub historic: bool,
+    /// `Some`: a select, and the lake snapshot that it read, if it names one.
+    pub snapshot: Option<Option<u64>>,
+    /// Which keys it is about.
+    pub scope: Scope,
+    /// By write, whether its row matches the filter; `None`: there is no filter.
+    matches: Option<Vec<bool>>,
+    /// What it showed; `None` where the rows of the table cannot be told apart.
+    pub content: Option<Content>,
+}
+
+impl Read {
+    /// Whether the row of this write would be shown, were it in the table.
+    pub fn would_show(&self, write: u32) -> bool {
+        self.matches.as_ref().is_none_or(|matches| matches[write as usize])
+    }
+
+    /// Whether it has a filter.
+    pub fn is_filtered(&self) -> bool {
+        self.matches.is_some()
+    }
+
+    /// Whether it is about this write at all.
+    pub fn covers(&self, write: &Write) -> bool {
+        match self.scope {
+            Scope::All => true,
+            Scope::Key(key) => write.key == Some(key),
+            Scope::UnknownKey => false,
+        }
+    }
+}
+
+/// A change that a snapshot added.
+pub struct Added<'h> {
+    /// What it does.
+    pub kind: RowKind,
+    /// The write whose row it carries, if it is known.
+    pub write: Option<u32>,
+    /// Its key, in key tables.
+    pub key: Option<u32>,
+    /// Where.
+    pub bucket: Bucket<'h>,
+}
+
+/// A lake snapshot.
+pub struct LakeSnapshot<'h> {
+    /// The ordinal of its event.
+    pub n: u64,
+    /// As it was seen.
+    pub seen: &'h SnapshotSeen,
+    /// Its rows; `None` if they were not kept or cannot be told apart.
+    pub content: Option<Content>,
+    /// What it added, in sequence order.
+    pub added: Vec<Added<'h>>,
+    /// Added rows that no write explains.
+    pub added_strays: Vec<String>,
+}
+
+impl LakeSnapshot<'_> {
+    /// Whether it carries rows of the log: it has offsets, and is not the rewriting of files.
+    pub fn is_tiering(&self) -> bool {
+        self.seen.offsets.is_some() && self.seen.kind != "COMPACT"
+    }
+
+    /// The end of what it contains of a bucket's log, exclusive; absent counts as 0.
+    pub fn offset(&self, bucket: Bucket) -> u64 {
+        offset_in(self.seen.offsets.as_deref().unwrap_or_default(), bucket)
+    }
+}
+
+/// What the store said was registered.
+pub struct Registration<'h> {
+    /// When it was seen.
+    pub at: Point,
+    /// The store's identity of the table.
+    pub table_id: &'h str,
+    /// The newest registered snapshot.
+    pub snapshot_id: u64,
+    /// Its offsets, exclusive.
+    pub offsets: &'h [ObservedOffset],
+    /// Those of the readable snapshot, exclusive.
+    pub readable: &'h [ObservedOffset],
+}
+
+/// The offset of a bucket; absent counts as 0.
+pub fn offset_in(offsets: &[ObservedOffset], bucket: Bucket) -> u64 {
+    let found = offsets.iter().find(|offset| (offset.partition.as_deref(), offset.bucket) == bucket);
+    found.map_or(0, |offset| offset.offset)
+}
+
+/// The observations of one table.
+#[derive(Default)]
+struct Observed<'h> {
+    snapshots: Vec<(u64, &'h SnapshotSeen)>,
+    registrations: Vec<Registration<'h>>,
+    extents: Vec<LogExtent<'h>>,
+}
+
+impl<'h> Table<'h> {
+    /// All tables of a history, by path.
+    pub fn all(index: &Index<'h>, paths: impl Iterator<Item = &'h TablePath>) -> Vec<Self> {
+        let mut named: BTreeMap<&TablePath, Vec<usize>> = BTreeMap::new();
+        for (position, operation) in index.operations.iter().enumerate() {
+            named.entry(operation.statement.table()).or_default().push(position);
+            if let Statement::RenameTable { table, to, .. } = operation.statement
+                && table != to
+            {
+                named.entry(to).or_default().push(position);
+            }
+        }
+        let mut observed = observations(index);
+        let mut build = |path: &'h TablePath| {
+            let operations = named.remove(path).unwrap_or_default();
+            Self::of(index, path, operations, observed.remove(path).unwrap_or_default())
+        };
+        paths.map(&mut build).collect()
+    }
+
+    fn of(index: &Index<'h>, path: &'h TablePath, operations: Vec<usize>, observed: Observed<'h>) -> Self {
+        let schema = index.history.header.tables.get(path);
+        let lives_in_store = !observed.registrations.is_empty() || !observed.extents.is_empty();
+        let timeline = timeline_of(&index.operations, path, &operations, schema, lives_in_store);
+        let has_key = schema.is_some_and(TableSchema::has_primary_key);
+        let disturbance = Disturbance::of(&index.operations, &operations, &timeline, has_key);
+        let writes = match schema {
+            Some(schema) => Writes::of(&index.operations, &operations, schema, &timeline),
+            None => Writes::default(),
+        };
+        let Observed { mut snapshots, registrations, extents } = observed;
+        snapshots.sort_by_key(|(_, seen)| seen.snapshot_id);
+        let identified = schema.filter(|_| writes.id_position.is_some());
+        let (reads, snapshots, log) = match identified {
+            Some(schema) => {
+                let columns_changed = disturbance.columns_from_n != NEVER;
+                let recogniser = Recogniser { schema, writes: &writes, columns_changed };
+                let drained_n = index.phases.drained.map_or(NEVER, |at| at.n);
+                (
+                    reads(index, &operations, Some(&recogniser)),
+                    snapshots.into_iter().map(|(n, seen)| snapshot(n, seen, Some(&recogniser))).collect(),
+                    KnownLog::of(&index.operations, &operations, &recogniser, &extents, drained_n),
+                )
+            }
+            None => (
+                reads(index, &operations, None),
+                snapshots.into_iter().map(|(n, seen)| snapshot(n, seen, None)).collect(),
+                KnownLog::default(),
+            ),
+        };
+        Self {
+            path,
+            schema,
+            operations,
+            timeline,
+            disturbance,
+            writes,
+            reads,
+            snapshots,
+            registrations,
+            extents,
+            log,
+        }
+    }
+
+    /// Whether it is a primary-key table.
+    pub fn has_key(&self) -> bool {
+        self.schema.is_some_and(TableSchema::has_primary_key)
+    }
+
+    /// Reads with content that are judged: answered before anything disturbed the table's content.
+    pub fn judged_reads(&self, real_time: bool) -> impl DoubleEndedIterator<Item = (&Read, &Content)> {
+        let until_n = self.disturbance.content_from_n;
+        let chosen = move |read: &&Read| read.real_time == real_time && !read.historic && read.answered.n < until_n;
+        self.reads.iter().filter(chosen).filter_map(|read| Some((read, read.content.as_ref()?)))
+    }
+
+    /// Whether the lake's chain is that of the one table of this name, from the beginning of the run to its end.
+    pub fn has_one_chain(&self) -> bool {
+        self.schema.is_some() && self.disturbance.structure_from_n == NEVER
+    }
+
+    /// The snapshots of the chain, as long as it is one and nothing disturbs the content.
+    pub fn judged_snapshots(&self) -> &[LakeSnapshot<'h>] {
+        let until_ms = self.disturbance.content_from_ms;
+        let count = self.snapshots.iter().take_while(|snapshot| snapshot.seen.committed_at_ms < until_ms).count();
+        if self.has_one_chain() { &self.snapshots[..count] } else { &[] }
+    }
+
+    /// Every bucket that an offset of this table was ever told of. What `changes` names otherwise cannot be compared.
+    pub fn buckets_with_offsets(&self) -> BTreeSet<Bucket<'h>> {
+        let in_snapshots = self.snapshots.iter().filter_map(|snapshot| snapshot.seen.offsets.as_deref());
+        let registered = self.registrations.iter().map(|registration| registration.offsets);
+        let told = in_snapshots.chain(registered).flatten().map(|told| (told.partition.as_deref(), told.bucket));
+        told.chain(self.extents.iter().map(|extent| extent.bucket)).collect()
+    }
+}
+
+fn observations<'h>(index: &Index<'h>) -> BTreeMap<&'h TablePath, Observed<'h>> {
+    let mut observed: BTreeMap<&TablePath, Observed> = BTreeMap::new();
+    for entry in &index.history.events {
+        let Some(path) = table_of(&entry.event) else { continue };
+        let of_table = observed.entry(path).or_default();
+        let at = Point { n: entry.n, at_ms: entry.at_ms };
+        match &entry.event {
+            Event::Snapshot(seen) => of_table.snapshots.push((entry.n, seen)),
+            Event::Registered { table_id, snapshot_id, offsets, readable, .. } => {
+                of_table.registrations.push(Registration { at, table_id, snapshot_id: *snapshot_id, offsets, readable });
+            }
+            Event::Log { partition, bucket, start_inclusive, end_exclusive, .. } => {
+                of_table.extents.push(LogExtent {
+                    at,
+                    bucket: (partition.as_deref(), *bucket),
+                    start_inclusive: *start_inclusive,
+                    end_exclusive: *end_exclusive,
+                });
+            }
+            _ => {}
+        }
+    }
+    observed
+}
+
+fn timeline_of(
+    operations: &[Operation],
+    path: &TablePath,
+    of_table: &[usize],
+    schema: Option<&TableSchema>,
+    lives_in_store: bool,
+) -> Timeline {
+    let mode = match schema {
+        Some(schema) if schema.lakestream_enabled() => Known::Yes,
+        // A table that the store knows may be in the mode although the definition that we were given does not say so.
+        _ if lives_in_store => Known::Unknown,
+        _ => Known::No,
+    };
+    let mut timeline = Timeline {
+        exists: Fact::from_the_start(schema.is_some().into()),
+        mode: Fact::from_the_start(mode),
+    };
+    let mut steps = Vec::new();
+    for position in of_table {
+        let operation = &operations[*position];
+        let as_target = operation.statement.table() != path;
+        let change =
+            if as_target { timeline::change_of_target(operation) } else { timeline::change_of_table(operation) };
+        if change.is_some() {
+            steps.push((operation.invoked.n, false, *position, as_target));
+            if operation.acked_n() != NEVER {
+                steps.push((operation.acked_n(), true, *position, as_target));
+            }
+        }
+    }
+    steps.sort_unstable();
+    for (n, is_end, position, as_target) in steps {
+        let operation = &operations[position];
+        let change =
+            if as_target { timeline::change_of_target(operation) } else { timeline::change_of_table(operation) };
+        match change {
+            Some(change) if is_end => timeline.finish(&change, n),
+            Some(change) => timeline.begin(&change, n),
+            None => {}
+        }
+    }
+    timeline
+}
+
+fn reads(index: &Index, of_table: &[usize], recogniser: Option<&Recogniser>) -> Vec<Read> {
+    let mut reads = Vec::new();
+    for position in of_table {
+        let operation = &index.operations[*position];
+        let super::index::End::Ok(answered, output) = operation.end else { continue };
+        let read = |table: &models::contract::TableView, rows: &RowSet| Read {
+            operation: *position,
+            real_time: table.real_time,
+            invoked: operation.invoked,
+            answered,
+            historic: false,
+            snapshot: None,
+            scope: Scope::All,
+            matches: None,
+            content: recogniser.map(|recogniser| recogniser.content(std::iter::once(rows))),
+        };
+        match (operation.statement, output) {
+            (Statement::Select { table, filter, at_snapshot }, Output::Rows { rows, snapshot_id }) => {
+                reads.push(Read {
+                    historic: at_snapshot.is_some(),
+                    snapshot: Some(*snapshot_id),
+                    matches: recogniser
+                        .filter(|_| !filter.is_empty())
+                        .map(|recogniser| matching(filter, recogniser)),
+                    ..read(table, rows)
+                });
+            }
+            (Statement::Lookup { table, key }, Output::Found { row }) => {
+                let known = recogniser.and_then(|recogniser| recogniser.named_key(key));
+                reads.push(Read { scope: known.map_or(Scope::UnknownKey, Scope::Key), ..read(table, row) });
+            }
+            _ => {}
+        }
+    }
+    reads
+}
+
+/// By write, whether its row matches the filter. A filter on a column that we do not know matches nothing for certain,
+/// so no row is expected.
+fn matching(filter: &BTreeMap<String, Value>, recogniser: &Recogniser) -> Vec<bool> {
+    let schema = recogniser.schema;
+    let conditions: Option<Vec<(usize, Value)>> = filter
+        .iter()
+        .map(|(column, value)| schema.position(column).map(|position| (position, typed(value.clone(), schema, position))))
+        .collect();
+    let matches = |row: &Row| {
+        conditions.as_ref().is_some_and(|all| all.iter().all(|(position, value)| row[*position] == *value))
+    };
+    recogniser.writes.all.iter().map(|write| write.row.as_ref().is_some_and(matches)).collect()
+}
+
+fn snapshot<'h>(n: u64, seen: &'h SnapshotSeen, recogniser: Option<&Recogniser>) -> LakeSnapshot<'h> {
+    let mut found = LakeSnapshot { n, seen, content: None, added: Vec::new(), added_strays: Vec::new() };
+    let (Some(recogniser), Some(buckets)) = (recogniser, &seen.buckets) else { return found };
+    found.content = Some(recogniser.content(buckets.iter().map(|bucket| &bucket.rows)));
+    for bucket in buckets {
+        for change in &bucket.added {
+            let write = match recogniser.named_row(&change.row) {
+                Ok(write) => Some(write),
+                Err(why) => {
+                    if change.kind.adds() {
+                        found.added_strays.push(why);
+                    }
+                    None
+                }
+            };
+            found.added.push(Added {
+                kind: change.kind,
+                write,
+                key: recogniser.named_key(&change.row),
+                bucket: (bucket.partition.as_deref(), bucket.bucket),
+            });
+        }
+    }
+    found
+}
