@@ -209,19 +209,7 @@ impl<'h> Table<'h> {
                 KnownLog::default(),
             ),
         };
-        Self {
-            path,
-            schema,
-            operations,
-            timeline,
-            disturbance,
-            writes,
-            reads,
-            snapshots,
-            registrations,
-            extents,
-            log,
-        }
+        Self { path, schema, operations, timeline, disturbance, writes, reads, snapshots, registrations, extents, log }
     }
 
     /// Whether it is a primary-key table.
@@ -266,7 +254,13 @@ fn observations<'h>(index: &Index<'h>) -> BTreeMap<&'h TablePath, Observed<'h>> 
         match &entry.event {
             Event::Snapshot(seen) => of_table.snapshots.push((entry.n, seen)),
             Event::Registered { table_id, snapshot_id, offsets, readable, .. } => {
-                of_table.registrations.push(Registration { at, table_id, snapshot_id: *snapshot_id, offsets, readable });
+                of_table.registrations.push(Registration {
+                    at,
+                    table_id,
+                    snapshot_id: *snapshot_id,
+                    offsets,
+                    readable,
+                });
             }
             Event::Log { partition, bucket, start_inclusive, end_exclusive, .. } => {
                 of_table.extents.push(LogExtent {
@@ -295,10 +289,8 @@ fn timeline_of(
         _ if lives_in_store => Known::Unknown,
         _ => Known::No,
     };
-    let mut timeline = Timeline {
-        exists: Fact::from_the_start(schema.is_some().into()),
-        mode: Fact::from_the_start(mode),
-    };
+    let mut timeline =
+        Timeline { exists: Fact::from_the_start(schema.is_some().into()), mode: Fact::from_the_start(mode) };
     let mut steps = Vec::new();
     for position in of_table {
         let operation = &operations[*position];
@@ -347,9 +339,7 @@ fn reads(index: &Index, of_table: &[usize], recogniser: Option<&Recogniser>) -> 
                 reads.push(Read {
                     historic: at_snapshot.is_some(),
                     snapshot: Some(*snapshot_id),
-                    matches: recogniser
-                        .filter(|_| !filter.is_empty())
-                        .map(|recogniser| matching(filter, recogniser)),
+                    matches: recogniser.filter(|_| !filter.is_empty()).map(|recogniser| matching(filter, recogniser)),
                     ..read(table, rows)
                 });
             }
@@ -369,11 +359,12 @@ fn matching(filter: &BTreeMap<String, Value>, recogniser: &Recogniser) -> Vec<bo
     let schema = recogniser.schema;
     let conditions: Option<Vec<(usize, Value)>> = filter
         .iter()
-        .map(|(column, value)| schema.position(column).map(|position| (position, typed(value.clone(), schema, position))))
+        .map(|(column, value)| {
+            schema.position(column).map(|position| (position, typed(value.clone(), schema, position)))
+        })
         .collect();
-    let matches = |row: &Row| {
-        conditions.as_ref().is_some_and(|all| all.iter().all(|(position, value)| row[*position] == *value))
-    };
+    let matches =
+        |row: &Row| conditions.as_ref().is_some_and(|all| all.iter().all(|(position, value)| row[*position] == *value));
     recogniser.writes.all.iter().map(|write| write.row.as_ref().is_some_and(matches)).collect()
 }
 
