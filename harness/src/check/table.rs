@@ -291,8 +291,15 @@ fn timeline_of(
     };
     let mut timeline =
         Timeline { exists: Fact::from_the_start(schema.is_some().into()), mode: Fact::from_the_start(mode) };
+    // A statement that the mode forbids has no effect without an ack, as long as nothing else can end the mode.
+    let ends_mode = |operation: &Operation| {
+        let as_target = operation.statement.table() != path;
+        let change = timeline::change_of_table(operation).or_else(|| timeline::change_of_target(operation));
+        change.is_some() && (as_target || !timeline::is_guarded_without_ack(operation))
+    };
+    let stays_in_mode = mode == Known::Yes && !of_table.iter().any(|position| ends_mode(&operations[*position]));
     let mut steps = Vec::new();
-    for position in of_table {
+    for position in of_table.iter().filter(|_| !stays_in_mode) {
         let operation = &operations[*position];
         let as_target = operation.statement.table() != path;
         let change =
