@@ -7,7 +7,7 @@ use super::Docket;
 use super::index::{End, Fate, Index, NEVER, Operation};
 use super::prose;
 use super::table::Table;
-use super::timeline::{Known, Timeline, mode_switch};
+use super::timeline::{self, Known, Timeline, mode_switch};
 
 /// Properties that a `noted` event takes out of judgement for its table.
 const SILENCED: [&str; 5] = ["L1", "L2", "L5", "L6", "L7"];
@@ -67,9 +67,8 @@ fn reach(operation: &Operation, timeline: &Timeline, has_key: bool) -> Option<Re
         return None;
     }
     let guarded = || {
-        // In the mode the contract refuses it. Without an ack it therefore has no effect, now or later: if it has one
-        // all the same, the judges may say so.
-        operation.fate() == Fate::Indefinite && timeline.mode.during(operation.invoked.n, NEVER) == Known::Yes
+        // If it has an effect all the same, the judges may say so.
+        timeline::is_guarded_without_ack(operation) && timeline.mode.during(operation.invoked.n, NEVER) == Known::Yes
     };
     match operation.statement {
         Statement::RenameTable { .. } | Statement::ReplaceTable { .. } => (!guarded()).then_some(Reach::Structure),

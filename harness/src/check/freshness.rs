@@ -186,9 +186,10 @@ fn is_before(table: &Table, earlier: u32, later: u32) -> bool {
 fn may_be_deleted(table: &Table, write: u32, read: &Read) -> bool {
     let write = table.writes.get(write);
     let writes = write.key.map(|key| table.writes.of_key[key as usize].as_slice()).unwrap_or_default();
-    writes.iter().map(|other| table.writes.get(*other)).any(|other| {
-        other.row.is_none() && other.invoked_n < read.answered.n && other.acked_n >= write.invoked_n
-    })
+    writes
+        .iter()
+        .map(|other| table.writes.get(*other))
+        .any(|other| other.row.is_none() && other.invoked_n < read.answered.n && other.acked_n >= write.invoked_n)
 }
 
 /// F4: base reads never go back in snapshot order, in real time.

@@ -141,7 +141,8 @@ fn registered_as_committed(table: &Table, docket: &mut Docket) {
         return;
     }
     for registration in &table.registrations {
-        let position = table.snapshots.binary_search_by_key(&registration.snapshot_id, |snapshot| snapshot.seen.snapshot_id);
+        let position =
+            table.snapshots.binary_search_by_key(&registration.snapshot_id, |snapshot| snapshot.seen.snapshot_id);
         let Some(snapshot) = position.ok().map(|position| &table.snapshots[position]) else { continue };
         let Some(carried) = snapshot.seen.offsets.as_deref() else { continue };
         docket.judged("L6", 1);
@@ -211,7 +212,8 @@ fn offsets_grow(table: &Table, docket: &mut Docket) {
     if !table.has_one_chain() {
         return;
     }
-    let tiering: Vec<&LakeSnapshot> = table.snapshots.iter().filter(|snapshot| snapshot.seen.offsets.is_some()).collect();
+    let tiering: Vec<&LakeSnapshot> =
+        table.snapshots.iter().filter(|snapshot| snapshot.seen.offsets.is_some()).collect();
     for pair in tiering.windows(2).filter(|pair| pair[0].seen.table_id == pair[1].seen.table_id) {
         let (before, after) = (pair[0], pair[1]);
         docket.judged("L8", 1);
@@ -264,7 +266,8 @@ fn log_kept(table: &Table, docket: &mut Docket) {
 
 /// L11: a commit is in the chain exactly once if acked.
 fn commits_once(index: &Index, table: &Table, docket: &mut Docket) {
-    let (true, Some(first), Some(last)) = (table.has_one_chain(), table.snapshots.first(), table.snapshots.last()) else {
+    let (true, Some(first), Some(last)) = (table.has_one_chain(), table.snapshots.first(), table.snapshots.last())
+    else {
         return;
     };
     // Commits of Paimon's batch writers all bear this identifier, so it tells none of them apart.

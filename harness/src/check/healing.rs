@@ -39,13 +39,15 @@ fn lake_catches_up(index: &Index, table: &Table, healed: Point, docket: &mut Doc
     }
     let limit_ms = healed.at_ms.saturating_add(index.history.header.bounds.recovery_ms);
     // Tiered offsets only grow, so the first snapshot that covers all ends is where the lake caught up.
-    let first = tiering.iter().position(|snapshot| ends.iter().all(|(bucket, (end, _))| snapshot.offset(*bucket) >= *end));
+    let first =
+        tiering.iter().position(|snapshot| ends.iter().all(|(bucket, (end, _))| snapshot.offset(*bucket) >= *end));
     let reached = match first {
         Some(position) => {
             let snapshot = tiering[position];
             // Earlier snapshots that are gone by now may have covered the ends before.
             let is_first = snapshot.seen.snapshot_id == 1
-                || (position > 0 && whole_between(table, tiering[position - 1].seen.snapshot_id, snapshot.seen.snapshot_id))
+                || (position > 0
+                    && whole_between(table, tiering[position - 1].seen.snapshot_id, snapshot.seen.snapshot_id))
                 || (position == 0 && table.snapshots[0].seen.snapshot_id == 1);
             Some((snapshot.seen.committed_at_ms, snapshot.n, is_first))
         }
@@ -175,7 +177,9 @@ fn is_plain_use(statement: &Statement, table: &Table) -> bool {
             knows_columns && at_snapshot.is_none()
         }
         Statement::Lookup { key, .. } => {
-            table.has_key() && key.len() == schema.primary_key.len() && schema.primary_key.iter().all(|k| key.contains_key(k))
+            table.has_key()
+                && key.len() == schema.primary_key.len()
+                && schema.primary_key.iter().all(|k| key.contains_key(k))
         }
         // A later position may point at what retention has removed since.
         Statement::Changes { table, from, .. } => table.real_time && from == "earliest",

@@ -190,11 +190,9 @@ pub fn table_of(event: &Event) -> Option<&TablePath> {
         | Event::Log { table, .. }
         | Event::State { table, .. }
         | Event::Files { table, .. } => Some(table),
-        Event::Invoke { .. }
-        | Event::Ok { .. }
-        | Event::Fail { .. }
-        | Event::Fault { .. }
-        | Event::Phase { .. } => None,
+        Event::Invoke { .. } | Event::Ok { .. } | Event::Fail { .. } | Event::Fault { .. } | Event::Phase { .. } => {
+            None
+        }
     }
 }
 
@@ -267,7 +265,9 @@ fn fault_windows(history: &History, last_at_ms: u64) -> (Vec<Healthy>, Vec<(u64,
             quiet_since = Some(entry.at_ms);
         }
     }
-    stale.extend(open.iter().filter(|(kind, ..)| kind.starts_with("stale")).map(|(_, _, from_ms)| (*from_ms, last_at_ms)));
+    stale.extend(
+        open.iter().filter(|(kind, ..)| kind.starts_with("stale")).map(|(_, _, from_ms)| (*from_ms, last_at_ms)),
+    );
     if let Some(from_ms) = quiet_since {
         healthy.push(Healthy { from_ms, to_ms: NEVER });
     }

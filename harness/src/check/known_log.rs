@@ -160,8 +160,7 @@ impl<'h> KnownLog<'h> {
             }
             let (Some(bucket), Some(offset)) = (change.bucket, change.offset) else { continue };
             let bucket = (change.partition.as_deref(), bucket);
-            let entry =
-                LogEntry { kind: change.kind, write, key: recogniser.named_key(&change.row), shown_n: n };
+            let entry = LogEntry { kind: change.kind, write, key: recogniser.named_key(&change.row), shown_n: n };
             self.enter(bucket, offset, entry, tail);
         }
     }

@@ -218,9 +218,7 @@ fn rows_written(
 ) {
     docket.judged("L4", u64::from(!content.writes.is_empty() || !content.strays.is_empty()));
     for why in &content.strays {
-        docket.violated("L4", events.to_vec(), || {
-            format!("{} shows {why}. L4 forbids rows that nobody wrote.", who())
-        });
+        docket.violated("L4", events.to_vec(), || format!("{} shows {why}. L4 forbids rows that nobody wrote.", who()));
     }
     for write in &content.writes {
         if table.writes.get(*write).fate == Fate::Failed {

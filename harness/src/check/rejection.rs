@@ -55,7 +55,8 @@ fn in_mode(index: &Index, operation: &Operation, guard: &'static str, what: &str
         // The new name is taken: there was more than one reason to refuse.
         End::Failed { code: FailureCode::AlreadyExists, .. } if target_may_exist(index, operation) => return,
         // A part was down, or nobody knows: that proves nothing.
-        End::Failed { code: FailureCode::Unavailable | FailureCode::Timeout | FailureCode::Internal, .. } | End::Open => {
+        End::Failed { code: FailureCode::Unavailable | FailureCode::Timeout | FailureCode::Internal, .. }
+        | End::Open => {
             return;
         }
         End::Failed { .. } => {
@@ -105,10 +106,14 @@ fn advice(operation: &Operation, message: &str, docket: &mut Docket) {
 
 /// C5: with the option off on the lake side, rename and replace succeed.
 fn out_of_mode(index: &Index, table: &Table, operation: &Operation, what: &str, docket: &mut Docket) {
-    let turned_off = table.operations.iter().map(|position| &index.operations[*position]).rfind(|other| {
-        other.acked_n() < operation.invoked.n && mode_switch(other.statement) == Some(Known::No)
-    });
-    let Some(turned_off) = turned_off.filter(|other| table.timeline.mode.was_yes_before(other.invoked.n)) else { return };
+    let turned_off = table
+        .operations
+        .iter()
+        .map(|position| &index.operations[*position])
+        .rfind(|other| other.acked_n() < operation.invoked.n && mode_switch(other.statement) == Some(Known::No));
+    let Some(turned_off) = turned_off.filter(|other| table.timeline.mode.was_yes_before(other.invoked.n)) else {
+        return;
+    };
     match operation.end {
         End::Ok(..) => docket.judged("C5", 1),
         End::Failed { code: FailureCode::Rejected, message, .. } => {
@@ -153,7 +158,8 @@ fn failures_change_nothing(index: &Index, docket: &mut Docket) {
             tables.push(to);
         }
         for path in tables {
-            let Some(Around { before: Some(before), after: Some(after) }) = observed.remove(&(operation.id, path)) else {
+            let Some(Around { before: Some(before), after: Some(after) }) = observed.remove(&(operation.id, path))
+            else {
                 continue;
             };
             let Some(table) = index.table(path) else { continue };

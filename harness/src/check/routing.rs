@@ -21,7 +21,9 @@ pub fn judge(index: &Index, docket: &mut Docket) {
 /// Each row first reaches the lake in a snapshot of the side that its statement chose.
 fn rows_arrive_by_their_side(index: &Index, table: &Table, docket: &mut Docket) {
     let mut arrived: Vec<u32> = vec![NOTHING; table.writes.all.len()];
-    for (position, snapshot) in table.snapshots.iter().enumerate().filter(|(_, snapshot)| snapshot.seen.kind != "COMPACT") {
+    for (position, snapshot) in
+        table.snapshots.iter().enumerate().filter(|(_, snapshot)| snapshot.seen.kind != "COMPACT")
+    {
         for write in snapshot.added.iter().filter(|added| added.kind.adds()).filter_map(|added| added.write) {
             let first = &mut arrived[write as usize];
             if *first == NOTHING {
@@ -40,8 +42,15 @@ fn rows_arrive_by_their_side(index: &Index, table: &Table, docket: &mut Docket) 
             (Route::Store, Some(snapshot)) => {
                 docket.judged("C15", 1);
                 if snapshot.seen.offsets.is_none() {
-                    wrong_side(index, table, number, snapshot, "a regular write reaches the store, and the lake only by \
-                        tiering", docket);
+                    wrong_side(
+                        index,
+                        table,
+                        number,
+                        snapshot,
+                        "a regular write reaches the store, and the lake only by \
+                        tiering",
+                        docket,
+                    );
                 }
             }
             (Route::Lake, Some(snapshot)) => {

@@ -209,19 +209,7 @@ impl<'h> Table<'h> {
                 KnownLog::default(),
             ),
         };
-        Self {
-            path,
-            schema,
-            operations,
-            timeline,
-            disturbance,
-            writes,
-            reads,
-            snapshots,
-            registrations,
-            extents,
-            log,
-        }
+        Self { path, schema, operations, timeline, disturbance, writes, reads, snapshots, registrations, extents, log }
     }
 
     /// Whether it is a primary-key table.
@@ -266,7 +254,13 @@ fn observations<'h>(index: &Index<'h>) -> BTreeMap<&'h TablePath, Observed<'h>> 
         match &entry.event {
             Event::Snapshot(seen) => of_table.snapshots.push((entry.n, seen)),
             Event::Registered { table_id, snapshot_id, offsets, readable, .. } => {
-                of_table.registrations.push(Registration { at, table_id, snapshot_id: *snapshot_id, offsets, readable });
+                of_table.registrations.push(Registration {
+                    at,
+                    table_id,
+                    snapshot_id: *snapshot_id,
+                    offsets,
+                    readable,
+                });
             }
             Event::Log { partition, bucket, start_inclusive, end_exclusive, .. } => {
                 of_table.extents.push(LogExtent {
@@ -295,12 +289,17 @@ fn timeline_of(
         _ if lives_in_store => Known::Unknown,
         _ => Known::No,
     };
-    let mut timeline = Timeline {
-        exists: Fact::from_the_start(schema.is_some().into()),
-        mode: Fact::from_the_start(mode),
+    let mut timeline =
+        Timeline { exists: Fact::from_the_start(schema.is_some().into()), mode: Fact::from_the_start(mode) };
+    // A statement that the mode forbids has no effect without an ack, as long as nothing else can end the mode.
+    let ends_mode = |operation: &Operation| {
+        let as_target = operation.statement.table() != path;
+        let change = timeline::change_of_table(operation).or_else(|| timeline::change_of_target(operation));
+        change.is_some() && (as_target || !timeline::is_guarded_without_ack(operation))
     };
+    let stays_in_mode = mode == Known::Yes && !of_table.iter().any(|position| ends_mode(&operations[*position]));
     let mut steps = Vec::new();
-    for position in of_table {
+    for position in of_table.iter().filter(|_| !stays_in_mode) {
         let operation = &operations[*position];
         let as_target = operation.statement.table() != path;
         let change =
@@ -347,9 +346,7 @@ fn reads(index: &Index, of_table: &[usize], recogniser: Option<&Recogniser>) -> 
                 reads.push(Read {
                     historic: at_snapshot.is_some(),
                     snapshot: Some(*snapshot_id),
-                    matches: recogniser
-                        .filter(|_| !filter.is_empty())
-                        .map(|recogniser| matching(filter, recogniser)),
+                    matches: recogniser.filter(|_| !filter.is_empty()).map(|recogniser| matching(filter, recogniser)),
                     ..read(table, rows)
                 });
             }
@@ -369,11 +366,12 @@ fn matching(filter: &BTreeMap<String, Value>, recogniser: &Recogniser) -> Vec<bo
     let schema = recogniser.schema;
     let conditions: Option<Vec<(usize, Value)>> = filter
         .iter()
-        .map(|(column, value)| schema.position(column).map(|position| (position, typed(value.clone(), schema, position))))
+        .map(|(column, value)| {
+            schema.position(column).map(|position| (position, typed(value.clone(), schema, position)))
+        })
         .collect();
-    let matches = |row: &Row| {
-        conditions.as_ref().is_some_and(|all| all.iter().all(|(position, value)| row[*position] == *value))
-    };
+    let matches =
+        |row: &Row| conditions.as_ref().is_some_and(|all| all.iter().all(|(position, value)| row[*position] == *value));
     recogniser.writes.all.iter().map(|write| write.row.as_ref().is_some_and(matches)).collect()
 }
 

@@ -66,9 +66,9 @@ impl Fact {
         if within.into_iter().all(|(_, value)| *value == first) { first } else { Known::Unknown }
     }
 
-    /// Whether it was certainly so at some moment before this ordinal.
+    /// Whether it was certainly so at some moment before the statement that was invoked at this ordinal.
     pub fn was_yes_before(&self, n: u64) -> bool {
-        self.steps.iter().any(|(from, value)| *from < n && *value == Known::Yes)
+        self.steps.iter().any(|(from, value)| *from <= n && *value == Known::Yes)
     }
 }
 
@@ -141,6 +141,15 @@ pub fn change_of_table(operation: &Operation) -> Option<Change> {
         Statement::DropTable { side: Side::Store, .. } => change(None, Some(Known::Unknown)),
         _ => None,
     }
+}
+
+/// Whether an operation without an answer is one that the contract refuses: in the mode it has no effect, now or later.
+pub fn is_guarded_without_ack(operation: &Operation) -> bool {
+    let guarded = matches!(
+        operation.statement,
+        Statement::RenameTable { .. } | Statement::ReplaceTable { .. } | Statement::TruncateTable { .. }
+    );
+    guarded && operation.fate() == Fate::Indefinite
 }
 
 /// What the operation makes of the table that a rename creates.

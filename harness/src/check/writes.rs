@@ -79,11 +79,8 @@ pub struct Writes {
 impl Writes {
     /// Collects the writes of a table.
     pub fn of(operations: &[Operation], of_table: &[usize], schema: &TableSchema, timeline: &Timeline) -> Self {
-        let mut writes = Self {
-            id_position: schema.position(WRITE_ID),
-            key_positions: schema.key_positions(),
-            ..Self::default()
-        };
+        let mut writes =
+            Self { id_position: schema.position(WRITE_ID), key_positions: schema.key_positions(), ..Self::default() };
         let mut overwrites = Vec::new();
         for position in of_table {
             let operation = &operations[*position];

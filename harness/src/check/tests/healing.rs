@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::story::{Story, acked, insert};
+use super::story::{Story, insert};
 
 #[test]
 fn f5_the_lake_reaches_the_ends_of_the_moment_of_healing_in_time() {
@@ -59,12 +59,7 @@ fn f8_says_nothing_of_chaos_or_of_what_is_not_allowed() {
     // A statement without an answer failed only if the run ended.
     let mut story = Story::append();
     story.write(&[(1, 10)]).phase("healed");
-    let op = story.begin("w", insert(&[(2, 11)]));
+    story.begin("w", insert(&[(2, 11)]));
     story.says_nothing("F8");
     story.phase("end").violates("F8");
-    let mut story = Story::append();
-    story.write(&[(1, 10)]).phase("healed");
-    let again = story.begin("w", insert(&[(2, 11)]));
-    story.ok(&again, acked()).holds("F8");
-    assert_eq!(op, again);
 }

@@ -3,6 +3,7 @@
 mod freshness;
 mod hand_off;
 mod healing;
+mod large;
 mod no_loss;
 mod registry;
 mod rejection;

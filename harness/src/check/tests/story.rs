@@ -139,14 +139,22 @@ impl Story {
     /// A tiering snapshot up to `offset` of bucket 0. `added`: kind and row.
     pub fn tiered(&mut self, id: u64, offset: u64, at_ms: u64, rows: Rows, added: &[(&str, (i64, i64))]) -> &mut Self {
         let offsets = json!([{"bucket": 0, "offset": offset}]);
-        self.snapshot(json!({"snapshot_id": id, "user": "tiering", "identifier": id, "kind": "APPEND",
-            "committed_at_ms": at_ms, "table_id": "7", "offsets": offsets}), rows, added)
+        self.snapshot(
+            json!({"snapshot_id": id, "user": "tiering", "identifier": id, "kind": "APPEND",
+            "committed_at_ms": at_ms, "table_id": "7", "offsets": offsets}),
+            rows,
+            added,
+        )
     }
 
     /// A snapshot that an overwrite or native write of session `o` made.
     pub fn native(&mut self, id: u64, at_ms: u64, rows: Rows, added: &[(&str, (i64, i64))]) -> &mut Self {
-        self.snapshot(json!({"snapshot_id": id, "user": "o", "identifier": id, "kind": "OVERWRITE",
-            "committed_at_ms": at_ms}), rows, added)
+        self.snapshot(
+            json!({"snapshot_id": id, "user": "o", "identifier": id, "kind": "OVERWRITE",
+            "committed_at_ms": at_ms}),
+            rows,
+            added,
+        )
     }
 
     /// A snapshot with these fields; everything lies in bucket 0.
