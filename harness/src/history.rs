@@ -63,6 +63,7 @@ pub struct Entry {
 /// What can be observed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "the large ones, states, are few in a run")]
 pub enum Event {
     /// A session sends a statement.
     Invoke {

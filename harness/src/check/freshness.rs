@@ -96,10 +96,9 @@ impl Missed {
 }
 
 /// What one session saw last.
-#[derive(Default)]
 struct Seen<'r> {
     /// By write, the last read of the session that showed it.
-    shown_by: BTreeMap<u32, &'r Read>,
+    shown_by: Vec<Option<&'r Read>>,
     /// By key, the write that it showed last.
     of_key: BTreeMap<u32, u32>,
 }
@@ -109,7 +108,9 @@ struct Seen<'r> {
 fn sessions_go_forward(index: &Index, table: &Table, docket: &mut Docket) {
     let mut sessions: BTreeMap<&str, Seen> = BTreeMap::new();
     for (read, content) in table.judged_reads(true) {
-        let seen = sessions.entry(index.operations[read.operation].session).or_default();
+        let seen = sessions
+            .entry(index.operations[read.operation].session)
+            .or_insert_with(|| Seen { shown_by: vec![None; table.writes.all.len()], of_key: BTreeMap::new() });
         let mut went_back = |write: u32, earlier: &Read, how: String| {
             docket.violated("F3", prose::events(index, table, &[write], &[earlier, read]), || {
                 format!(
@@ -129,7 +130,7 @@ fn sessions_go_forward(index: &Index, table: &Table, docket: &mut Docket) {
             };
             for key in keys {
                 let (now, before) = (content.at_key(key), seen.of_key.get(&key).copied());
-                let returned = now.filter(|now| Some(*now) != before).and_then(|now| seen.shown_by.get(&now).copied());
+                let returned = now.filter(|now| Some(*now) != before).and_then(|now| seen.shown_by[now as usize]);
                 judged += u64::from(before.is_some() && (now.is_some() || !read.is_filtered()));
                 match (before, now) {
                     (_, Some(now)) if returned.is_some() => {
@@ -138,18 +139,18 @@ fn sessions_go_forward(index: &Index, table: &Table, docket: &mut Docket) {
                     }
                     (Some(before), Some(now)) if is_before(table, now, before) => {
                         let how = format!("shows {}, which is older", prose::write(index, table, now));
-                        went_back(before, seen.shown_by[&before], how);
+                        went_back(before, seen.shown_by[before as usize].unwrap_or(read), how);
                     }
                     (Some(before), None) if !read.is_filtered() && !may_be_deleted(table, before, read) => {
                         let how = "shows no row of its key, though no delete can have come after it".to_owned();
-                        went_back(before, seen.shown_by[&before], how);
+                        went_back(before, seen.shown_by[before as usize].unwrap_or(read), how);
                     }
                     _ => {}
                 }
                 match now {
                     Some(now) => {
                         seen.of_key.insert(key, now);
-                        seen.shown_by.insert(now, read);
+                        seen.shown_by[now as usize] = Some(read);
                     }
                     None if !read.is_filtered() => {
                         seen.of_key.remove(&key);
@@ -158,17 +159,19 @@ fn sessions_go_forward(index: &Index, table: &Table, docket: &mut Docket) {
                 }
             }
         } else {
-            for (write, earlier) in &seen.shown_by {
-                let superseded = table.writes.get(*write).superseded_from_n < read.answered.n;
-                if superseded || !read.would_show(*write) {
+            for (write, earlier) in (0..).zip(&seen.shown_by) {
+                let Some(earlier) = earlier else { continue };
+                if table.writes.get(write).superseded_from_n < read.answered.n || !read.would_show(write) {
                     continue;
                 }
                 judged += 1;
-                if !content.shows[*write as usize] {
-                    went_back(*write, earlier, "does not show it, and nothing superseded it".to_owned());
+                if !content.shows[write as usize] {
+                    went_back(write, earlier, "does not show it, and nothing superseded it".to_owned());
                 }
             }
-            seen.shown_by.extend(content.writes.iter().map(|write| (*write, read)));
+            for write in &content.writes {
+                seen.shown_by[*write as usize] = Some(read);
+            }
         }
         docket.judged("F3", judged);
     }

@@ -50,13 +50,10 @@ fn lake_meets_log(index: &Index, table: &Table, docket: &mut Docket) {
                 }
                 let Some(write) = entry.write.filter(|_| entry.kind.adds()) else { continue };
                 let shown = content.shows[write as usize];
-                if *offset >= end && shown {
-                    disagree(index, table, snapshot, (*bucket, *offset, end), write, docket);
-                } else if *offset < end
-                    && !shown
-                    && !table.has_key()
-                    && table.writes.get(write).superseded_from_n == NEVER
-                {
+                let overlap = *offset >= end && shown;
+                let may_be_gone = table.has_key() || table.writes.get(write).superseded_from_n != NEVER;
+                let gap = *offset < end && !shown && !may_be_gone;
+                if overlap || gap {
                     disagree(index, table, snapshot, (*bucket, *offset, end), write, docket);
                 }
             }

@@ -55,11 +55,3 @@ fn a_run_of_a_key_table_is_judged_without_an_alarm() {
         story.holds(property);
     }
 }
-
-#[test]
-fn timing() {
-    let story = run(false);
-    for _ in 0..200 {
-        story.findings();
-    }
-}
