@@ -14,6 +14,8 @@ use models::system::{Client, ClientParts, ReferenceSystem};
 use models::tiering::{TieringCoordinator, TieringWorker};
 use scenarios::plan::{Action, Fault, Phase, Plan, PlannedStatement};
 
+use tokio::sync::oneshot;
+
 use super::environment::SimulatedEnvironment;
 use super::hosts::HostState;
 use super::network::{Edge, Network, Scope};
@@ -257,15 +259,31 @@ impl World {
         for (step, planned) in self.plan.statements().filter(|(_, planned)| planned.phase == phase) {
             by_session.entry(&planned.session).or_default().push((step.to_owned(), planned.clone()));
         }
-        let work = by_session.iter().filter_map(|(name, statements)| {
-            self.sessions.get(*name).map(|session| session.work(began_ms, statements))
-        });
-        if phase == Phase::Drained {
-            for session in work {
-                session.await;
+        let mut at_work = Vec::new();
+        for (name, statements) in by_session {
+            let Some(session) = self.sessions.get(name).cloned() else { continue };
+            let (done, ended) = oneshot::channel();
+            // A task of its own: a session that waits costs nothing when another one moves.
+            self.network.spawn(async move {
+                session.work(began_ms, &statements).await;
+                // Nobody waits any more once the run was given up.
+                let _ = done.send(());
+            });
+            if phase == Phase::Drained {
+                self.finish(ended).await;
+            } else {
+                at_work.push(ended);
             }
-        } else {
-            futures::future::join_all(work).await;
+        }
+        for ended in at_work {
+            self.finish(ended).await;
+        }
+    }
+
+    /// Waits for a session's work. One that panicked never finishes; the network has told why, and ends the run.
+    async fn finish(&self, ended: oneshot::Receiver<()>) {
+        if ended.await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use futures::future::join_all;
 
+use crate::concurrently;
 use crate::contract::{ColumnChange, Failure, FailureCode, LAKESTREAM_ENABLED, ReplaceVia, TablePath, TableSchema};
 use crate::defects::Defect;
 
@@ -64,7 +64,7 @@ impl FilesystemCatalog {
         // Requests that were on their way when a table of this name was dropped may have left files; the new table
         // must hold nothing of its predecessor (L12).
         let leftovers = present.iter().map(|file| self.lake.objects.delete(file));
-        join_all(leftovers).await.into_iter().collect::<Result<(), Failure>>().map_err(before_any_effect)?;
+        concurrently::all(leftovers).await.into_iter().collect::<Result<(), Failure>>().map_err(before_any_effect)?;
         let bytes = encode_schema(&SchemaFile::first(schema, self.lake.environment.now_ms()))?;
         match create_exclusively(&self.lake, &directory.schema(0), &bytes).await {
             Created::Ours => Ok(()),
@@ -90,7 +90,7 @@ impl FilesystemCatalog {
         }
         // The table is gone whatever becomes of this.
         if let Ok(files) = self.lake.objects.list(&trash).await {
-            join_all(files.iter().map(|file| self.lake.objects.delete(file))).await;
+            concurrently::all(files.iter().map(|file| self.lake.objects.delete(file))).await;
         }
         Ok(())
     }

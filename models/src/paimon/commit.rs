@@ -11,8 +11,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use futures::future::{join_all, join3};
+use futures::future::join3;
 
+use crate::concurrently;
 use crate::contract::{Failure, FailureCode};
 use crate::defects::Defect;
 
@@ -305,7 +306,7 @@ impl PaimonTable {
         let snapshot_bytes = seal_json(&snapshot.encode()?);
         let puts = files.written.iter().map(|(path, bytes)| self.lake.objects.put(path, bytes.clone()));
         // All of them are waited for, so that none is still on its way if the attempt is discarded.
-        let written: Result<(), Failure> = join_all(puts).await.into_iter().collect();
+        let written: Result<(), Failure> = concurrently::all(puts).await.into_iter().collect();
         let own_files = files.written.into_iter().map(|(path, _)| path).collect();
         let attempt = Attempt { snapshot_id, snapshot_bytes, own_files };
         match written {
@@ -337,7 +338,7 @@ impl PaimonTable {
     /// Deletes the files of an attempt that certainly has no snapshot and never will. What cannot be deleted stays as
     /// an orphan (L18).
     async fn discard(&self, attempt: &Attempt) {
-        join_all(attempt.own_files.iter().map(|path| self.lake.objects.delete(path))).await;
+        concurrently::all(attempt.own_files.iter().map(|path| self.lake.objects.delete(path))).await;
     }
 
     /// Waits for a drawn while, so that two commits do not meet again and again.

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use futures::future::{try_join, try_join_all};
+use futures::future::try_join;
 
+use crate::concurrently;
 use crate::contract::{DataType, Failure, ObjectStore, PartitionValues};
 
 use super::directory::TableDirectory;
@@ -64,7 +65,7 @@ impl ManifestReader<'_> {
 
     /// The entries of these manifests; they are read side by side.
     pub(super) async fn manifests(&self, described: &[ManifestFileMeta]) -> Result<Vec<Manifest>, Failure> {
-        try_join_all(described.iter().map(|manifest| self.manifest(manifest))).await
+        concurrently::all_or_first_failure(described.iter().map(|manifest| self.manifest(manifest))).await
     }
 
     /// The files that are live in the snapshot, oldest first.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use futures::future::try_join_all;
 
+use crate::concurrently;
 use crate::contract::{BucketId, Failure, Filter, Row, RowKind, Value};
 
 use super::data_file::{FileFormat, KeyValue, decode_changes, decode_rows};
@@ -67,7 +67,7 @@ impl PaimonTable {
 
     /// Reads files side by side; within a bucket their order stays.
     async fn read_by_bucket(&self, files: &[ManifestEntry]) -> Result<BTreeMap<BucketId, Vec<FileContent>>, Failure> {
-        let contents = try_join_all(files.iter().map(|file| self.read_data_file(file))).await?;
+        let contents = concurrently::all_or_first_failure(files.iter().map(|file| self.read_data_file(file))).await?;
         let mut buckets: BTreeMap<BucketId, Vec<FileContent>> = BTreeMap::new();
         for (file, content) in files.iter().zip(contents) {
             let bucket = BucketId { partition: file.partition.clone(), bucket: file.bucket };

@@ -13,6 +13,7 @@ use futures::future::join;
 use crate::contract::{BucketId, DataType, Failure, FailureCode, Row, TablePath, TableSchema};
 
 use super::binary_row;
+use super::content_cache::{ContentCache, decode_once};
 use super::data_file::DataFileLayout;
 use super::directory::{TableDirectory, numbers_after, parse_canonical};
 use super::lake_access::{LakeAccess, read_referenced};
@@ -265,12 +266,20 @@ pub(super) async fn read_schema(
     }
 }
 
+thread_local! {
+    static SCHEMAS: RefCell<ContentCache<SchemaFile>> = const { RefCell::new(ContentCache::new()) };
+    static SNAPSHOTS: RefCell<ContentCache<Snapshot>> = const { RefCell::new(ContentCache::new()) };
+}
+
 /// A schema file's content, checked against its name and its seal.
 pub(super) fn decode_schema(path: &str, schema_id: u64, bytes: &[u8]) -> Result<SchemaFile, Failure> {
-    check_json(bytes).map_err(|error| error.within(path))?;
-    let file = SchemaFile::decode(bytes).map_err(|error| error.within(path))?;
+    let decoded = decode_once(&SCHEMAS, &(), bytes, || {
+        check_json(bytes)?;
+        SchemaFile::decode(bytes)
+    });
+    let file = decoded.map_err(|error| error.within(path))?;
     if file.id == schema_id {
-        Ok(file)
+        Ok((*file).clone())
     } else {
         Err(Failure::internal(format!("{path}: expected schema id {schema_id}, found {}", file.id)))
     }
@@ -278,10 +287,13 @@ pub(super) fn decode_schema(path: &str, schema_id: u64, bytes: &[u8]) -> Result<
 
 /// A snapshot file's content, checked against its name and its seal.
 pub(super) fn decode_snapshot(path: &str, snapshot_id: u64, bytes: &[u8]) -> Result<Snapshot, Failure> {
-    check_json(bytes).map_err(|error| error.within(path))?;
-    let snapshot = Snapshot::decode(bytes).map_err(|error| error.within(path))?;
+    let decoded = decode_once(&SNAPSHOTS, &(), bytes, || {
+        check_json(bytes)?;
+        Snapshot::decode(bytes)
+    });
+    let snapshot = decoded.map_err(|error| error.within(path))?;
     if snapshot.id == snapshot_id {
-        Ok(snapshot)
+        Ok((*snapshot).clone())
     } else {
         Err(Failure::internal(format!("{path}: expected snapshot id {snapshot_id}, found {}", snapshot.id)))
     }

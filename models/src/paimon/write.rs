@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use futures::future::join_all;
 
+use crate::concurrently;
 use crate::contract::{BucketId, DataType, Failure, Row, RowKind};
 use crate::defects::Defect;
 
@@ -88,7 +88,7 @@ impl PaimonTable {
             added.push(entry);
             puts.push(async move { self.lake.objects.put(&path, bytes).await });
         }
-        let results = join_all(puts).await;
+        let results = concurrently::all(puts).await;
         let committable = Committable { added, base_snapshot_id: base.map(|snapshot| snapshot.id) };
         match results.into_iter().find_map(Result::err) {
             None => Ok(committable),
@@ -107,7 +107,7 @@ impl PaimonTable {
             let path = self.data_file_path(entry);
             self.lake.objects.delete(&path).await
         });
-        join_all(deletes).await.into_iter().collect()
+        concurrently::all(deletes).await.into_iter().collect()
     }
 
     /// The highest sequence number of each bucket in a snapshot (L5). A bucket-unaware table has no order to keep, so

@@ -8,8 +8,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use futures::future::{join, join_all};
+use futures::future::join;
 
+use crate::concurrently;
 use crate::contract::{
     BucketId, BucketOffsets, Failure, FailureCode, Filter, LogRecord, Output, Row, RowSet, StoreTable,
     TIERING_COMMIT_USER, TablePath, TieredOffsets, Value,
@@ -150,7 +151,7 @@ impl<'a> UnionSource<'a> {
             let records = self.fetch(&offsets.bucket, start, offsets.log_end_offset_exclusive).await;
             records.map(|records| (offsets.bucket, records))
         });
-        let (lake_rows, tail) = join(self.scan(lake.snapshot.as_ref(), filter), join_all(fetches)).await;
+        let (lake_rows, tail) = join(self.scan(lake.snapshot.as_ref(), filter), concurrently::all(fetches)).await;
         let tail = match tail.into_iter().collect::<Result<LogTail, Failure>>() {
             Ok(tail) => tail,
             Err(failure) if failure.code == FailureCode::Invalid => return Ok(None),
