@@ -79,8 +79,8 @@ struct Site {
 }
 
 /// A call on its way.
+#[derive(Clone, Copy)]
 struct Parcel {
-    address: String,
     site: u32,
     nth: u64,
     fault: Option<CallFault>,
@@ -320,7 +320,6 @@ impl Network {
             callee: edge.callee.clone(),
             part: edge.part,
         };
-        let address = parcel.address.clone();
         self.spawn(journey.travel(parcel, request, deliver, answer));
         let outcome = match tokio::time::timeout_at(deadline, answered).await {
             Ok(Ok(outcome)) => outcome,
@@ -331,7 +330,7 @@ impl Network {
                 }
                 Err(Failure::indefinite(
                     FailureCode::Timeout,
-                    format!("{address}: no answer within {} ms", self.call_timeout_ms),
+                    format!("{}: no answer within {} ms", self.address(parcel), self.call_timeout_ms),
                 ))
             }
         };
@@ -362,18 +361,23 @@ impl Network {
             moment: Moment::Sent,
             fingerprint: fingerprint(request),
         });
-        let address = format!("{}#{nth}", trace.sites[index as usize]);
         drop((sites, trace));
         self.count(|statistics| statistics.port_calls += 1);
-        if let Some(fault) = &fault {
-            self.observe_fault(fault.kind(), &address, FaultPhase::Instant);
-        }
         // A healthy call takes at most max_call_ms: half for the way there, half for the work and the way back.
         let half_ms = (self.max_call_ms / 2).max(1);
         let luck = edge.scope.draw(call);
         let request_ms = self.min_call_ms.min(half_ms) + luck % (half_ms + 1 - self.min_call_ms.min(half_ms));
         let reply_ms = (luck >> 32) % (half_ms / 2 + 1);
-        Parcel { address, site: index, nth, fault, request_ms, reply_ms }
+        let parcel = Parcel { site: index, nth, fault, request_ms, reply_ms };
+        if let Some(fault) = &fault {
+            self.observe_fault(fault.kind(), &self.address(parcel), FaultPhase::Instant);
+        }
+        parcel
+    }
+
+    /// The call's address, as plans write it.
+    fn address(&self, parcel: Parcel) -> String {
+        format!("{}#{}", self.trace.borrow().sites[parcel.site as usize], parcel.nth)
     }
 
     fn trace_effect(&self, site: u32, nth: u64, fingerprint: u64) {
@@ -471,7 +475,7 @@ impl Journey {
         T: Hash,
     {
         let refused =
-            || Err(Failure::definite(FailureCode::Unavailable, format!("{}: {} is down", parcel.address, self.part)));
+            || Err(Failure::definite(FailureCode::Unavailable, format!("{}: {} is down", self.network.address(*parcel), self.part)));
         if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
             return refused();
         }
@@ -502,7 +506,7 @@ impl Journey {
     }
 
     fn connection_lost(&self, parcel: &Parcel) -> Failure {
-        let message = format!("{}: {} died before it answered", parcel.address, self.part);
+        let message = format!("{}: {} died before it answered", self.network.address(*parcel), self.part);
         Failure::indefinite(FailureCode::Unavailable, message)
     }
 
