@@ -128,6 +128,9 @@ pub fn read_plan(path: &Path) -> Result<Plan, String> {
 
 /// Reads a history file. The error is a sentence that names file and line.
 pub fn read_history(path: &Path) -> Result<History, String> {
+    if path.is_dir() {
+        return Err(format!("{} is a directory: expected a history file (history.jsonl of a bundle)", path.display()));
+    }
     let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
     History::read(BufReader::new(file)).map_err(|error| format!("{}: {error}", path.display()))
 }
