@@ -30,8 +30,10 @@ const TROUBLES_SHOWN: usize = 5;
 pub fn report(summary: &Summary<'_>, seconds: f64, out: &Path, paint: Paint) -> String {
     let mut text = banner(summary, seconds, paint);
     text.push('\n');
-    text.push_str(&verdict_table(summary, paint));
-    text.push('\n');
+    if summary.selection.properties.iter().any(|property| summary.tally.verdict(property) != Verdict::NotTested) {
+        text.push_str(&verdict_table(summary, paint));
+        text.push('\n');
+    }
     text.push_str(&freshness(summary.tally, paint));
     text.push_str(&shares(summary.tally, paint));
     text.push_str(&not_judged(summary, paint));
@@ -160,7 +162,7 @@ fn freshness(tally: &Tally, paint: Paint) -> String {
 fn shares(tally: &Tally, paint: Paint) -> String {
     let totals = &tally.totals;
     let share = |part, whole| percent(part, whole).map_or("–".to_owned(), |percent| format!("{percent:.1} %"));
-    let mean = |sum| mean(sum, totals.judged_seeds).map_or("–".to_owned(), |mean| format!("{mean:.1}"));
+    let mean = |sum| mean(sum, totals.judged_seeds).map_or("–".to_owned(), decimal);
     let lines = [
         (format!("runs with ≥ {LONG_RUN_STATEMENTS} statements"), share(totals.long_runs, totals.judged_seeds)),
         ("tiering rounds committed, mean a run".to_owned(), mean(totals.rounds_committed)),
@@ -181,6 +183,12 @@ fn shares(tally: &Tally, paint: Paint) -> String {
     }
     text.push('\n');
     text
+}
+
+/// With thousands parted and one digit after the point.
+fn decimal(number: f64) -> String {
+    let tenths = (number * 10.0).round() as u64;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }
 
 /// The properties that got no judgement and why, and what was noted.
@@ -308,6 +316,11 @@ mod tests {
     fn a_long_statement_is_cut_between_words() {
         assert_eq!(shortened("No row appears twice.", 40), "No row appears twice.");
         assert_eq!(shortened("A lost row, by any means, is a violation", 13), "A lost row…");
+    }
+
+    #[test]
+    fn means_are_readable() {
+        assert_eq!([0.0, 9.96, 3_019.6].map(decimal), ["0.0", "10.0", "3,019.6"]);
     }
 
     #[test]
