@@ -474,8 +474,12 @@ impl Journey {
     where
         T: Hash,
     {
-        let refused =
-            || Err(Failure::definite(FailureCode::Unavailable, format!("{}: {} is down", self.network.address(*parcel), self.part)));
+        let refused = || {
+            Err(Failure::definite(
+                FailureCode::Unavailable,
+                format!("{}: {} is down", self.network.address(*parcel), self.part),
+            ))
+        };
         if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
             return refused();
         }
