@@ -215,10 +215,10 @@ impl World {
     fn inflict_damage(&self) {
         let Some(damage) = &self.damage else { return };
         let all = self.objects.snapshot_all();
-        let candidates: Vec<_> = all.iter().filter(|(path, _)| path.contains(&damage.path_contains)).collect();
+        let candidates: Vec<_> = all.iter().filter(|(path, _)| (damage.selects)(path)).collect();
         if !candidates.is_empty() {
             let (path, bytes) = candidates[damage.object % candidates.len()];
-            self.objects.corrupt(path, damage.byte % bytes.len().max(1));
+            self.objects.corrupt(path, damage.byte.rem_euclid(bytes.len().max(1) as i64) as usize);
         }
     }
 
