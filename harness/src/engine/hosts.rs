@@ -43,6 +43,11 @@ impl HostState {
         self.part.replace(Some(part));
     }
 
+    /// Takes the part off again.
+    pub fn uninstall(&self) {
+        self.part.replace(None);
+    }
+
     /// What runs on it.
     pub fn part(&self) -> Option<Rc<dyn Host>> {
         self.part.borrow().clone()

@@ -3,6 +3,7 @@
 mod environment;
 mod faults;
 mod hosts;
+mod journey;
 mod network;
 mod observer;
 mod ports;
@@ -10,3 +11,6 @@ mod session;
 pub mod sim;
 mod trace;
 mod world;
+
+#[cfg(test)]
+mod tests;

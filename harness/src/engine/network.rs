@@ -22,6 +22,7 @@ use tokio::time::Instant as SimulatedInstant;
 
 use super::faults::Faults;
 use super::hosts::HostState;
+use super::journey::{Journey, Way};
 use super::sim::{RunStatistics, Trouble};
 use super::trace::{Moment, Trace, TraceEntry, fingerprint};
 use crate::history::{Entry, Event, FaultPhase};
@@ -80,18 +81,22 @@ struct Site {
 
 /// A call on its way.
 #[derive(Clone, Copy)]
-struct Parcel {
-    site: u32,
-    nth: u64,
-    fault: Option<CallFault>,
-    request_ms: u64,
-    reply_ms: u64,
+pub struct Parcel {
+    /// The call site, an index into [`Trace::sites`].
+    pub site: u32,
+    /// The how-manieth call of the site, from 1.
+    pub nth: u64,
+    /// What goes wrong with it.
+    pub fault: Option<CallFault>,
+    /// How long the request takes.
+    pub request_ms: u64,
+    /// How long the answer takes.
+    pub reply_ms: u64,
 }
 
+/// From a caller to a part.
+type FromTo = (Rc<str>, &'static str);
 type SiteKey = (Rc<str>, Option<TablePath>, &'static str);
-
-/// The most calls and polls of one run; beyond it something loops without letting time pass.
-const EVENT_BUDGET: u64 = 20_000_000;
 
 /// All ports of one run, with the clock, the trace and the history.
 pub struct Network {
@@ -99,6 +104,7 @@ pub struct Network {
     min_call_ms: u64,
     max_call_ms: u64,
     call_timeout_ms: u64,
+    event_budget: u64,
     began: SimulatedInstant,
     /// What can go wrong.
     pub faults: Faults,
@@ -106,7 +112,7 @@ pub struct Network {
     sites: RefCell<BTreeMap<SiteKey, Site>>,
     trace: RefCell<Trace>,
     events: RefCell<Vec<Entry>>,
-    overtaking: RefCell<BTreeMap<(Rc<str>, &'static str), Rc<Notify>>>,
+    ways: RefCell<BTreeMap<FromTo, Rc<Way>>>,
     healed: Cell<bool>,
     spent: Cell<u64>,
     trouble: RefCell<Option<Trouble>>,
@@ -117,9 +123,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a plan, at time zero. Needs a running paused tokio runtime.
-    pub fn new(plan: &Plan) -> Rc<Self> {
+    /// The network of a plan, at time zero, for at most so many events. Needs a running paused tokio runtime.
+    pub fn new(plan: &Plan, event_budget: u64) -> Rc<Self> {
         Rc::new(Self {
+            event_budget,
             seed: plan.seed,
             min_call_ms: plan.min_call_ms,
             max_call_ms: plan.system.max_call_ms,
@@ -130,7 +137,7 @@ impl Network {
             sites: RefCell::default(),
             trace: RefCell::default(),
             events: RefCell::default(),
-            overtaking: RefCell::default(),
+            ways: RefCell::default(),
             healed: Cell::new(false),
             spent: Cell::new(0),
             trouble: RefCell::new(None),
@@ -177,6 +184,13 @@ impl Network {
         (self.events.take(), self.trace.take(), self.statistics.take())
     }
 
+    /// Takes the world apart. Hosts, parts and ports refer to each other in circles, which would outlive the run.
+    pub fn dismantle(&self) {
+        for host in self.hosts.take().into_values() {
+            host.uninstall();
+        }
+    }
+
     /// Ends the run as a failure of the harness or of the system's code, not of a property.
     pub fn report_trouble(&self, trouble: Trouble) {
         self.trouble.borrow_mut().get_or_insert(trouble);
@@ -216,10 +230,10 @@ impl Network {
     fn spend(&self) -> bool {
         let spent = self.spent.get() + 1;
         self.spent.set(spent);
-        if spent > EVENT_BUDGET {
-            self.report_trouble(Trouble::EventBudget { at_ms: self.now_ms(), events: EVENT_BUDGET });
+        if spent > self.event_budget {
+            self.report_trouble(Trouble::EventBudget { at_ms: self.now_ms(), events: self.event_budget });
         }
-        spent <= EVENT_BUDGET
+        spent <= self.event_budget
     }
 
     /// Adds a host and starts it.
@@ -316,6 +330,7 @@ impl Network {
         let (answer, answered) = oneshot::channel();
         let journey = Journey {
             network: self.clone(),
+            way: self.way(&edge.caller, edge.part),
             caller: edge.caller.clone(),
             callee: edge.callee.clone(),
             part: edge.part,
@@ -376,20 +391,19 @@ impl Network {
     }
 
     /// The call's address, as plans write it.
-    fn address(&self, parcel: Parcel) -> String {
+    pub fn address(&self, parcel: Parcel) -> String {
         format!("{}#{}", self.trace.borrow().sites[parcel.site as usize], parcel.nth)
     }
 
-    fn trace_effect(&self, site: u32, nth: u64, fingerprint: u64) {
+    /// Notes what an arrival came to.
+    pub fn trace_effect(&self, site: u32, nth: u64, fingerprint: u64) {
         let at_ms = self.now_ms();
         self.trace.borrow_mut().entries.push(TraceEntry { at_ms, site, nth, moment: Moment::Effect, fingerprint });
     }
 
-    /// Tells those who wait to be overtaken on this way that they were, and gives the signal to wait for.
-    fn overtake(&self, caller: &HostState, part: &'static str) -> Rc<Notify> {
-        let signal = self.overtaking.borrow_mut().entry((caller.name.clone(), part)).or_default().clone();
-        signal.notify_waiters();
-        signal
+    /// The way from a caller to a part.
+    fn way(&self, caller: &HostState, part: &'static str) -> Rc<Way> {
+        self.ways.borrow_mut().entry((caller.name.clone(), part)).or_default().clone()
     }
 
     /// Keeps the books: a data file was written.
@@ -406,121 +420,6 @@ impl Network {
     /// Keeps the books: a snapshot was registered.
     pub fn snapshot_registered(&self, table: &TablePath) {
         self.unregistered.borrow_mut().remove(table);
-    }
-}
-
-/// A call's way to the called part and back.
-struct Journey {
-    network: Rc<Network>,
-    caller: Rc<HostState>,
-    callee: Option<Rc<HostState>>,
-    part: &'static str,
-}
-
-impl Journey {
-    async fn travel<A, T>(
-        self,
-        parcel: Parcel,
-        request: A,
-        deliver: impl Fn(A) -> LocalBoxFuture<'static, Result<T, Failure>> + 'static,
-        answer: oneshot::Sender<Result<T, Failure>>,
-    ) where
-        A: Hash + Clone + 'static,
-        T: Hash + 'static,
-    {
-        let overtaken = self.network.overtake(&self.caller, self.part);
-        pass(parcel.request_ms).await;
-        match parcel.fault {
-            Some(CallFault::Delay { by_ms }) => pass(by_ms).await,
-            Some(CallFault::Reorder { at_most_ms }) => {
-                let _ = tokio::time::timeout(Duration::from_millis(at_most_ms), overtaken.notified()).await;
-                pass(1).await;
-            }
-            _ => {}
-        }
-        if parcel.fault == Some(CallFault::RequestLost) || self.is_cut(&self.caller.name, self.part) {
-            return self.lose(answer).await;
-        }
-        let outcome = self.arrive(&parcel, request.clone(), &deliver).await;
-        match parcel.fault {
-            Some(CallFault::ReplyLost) => return self.lose(answer).await,
-            Some(CallFault::CallerCrashesAfter { restart_after_ms }) => {
-                self.network.crash(&self.caller, restart_after_ms);
-                return;
-            }
-            Some(CallFault::ReplyDelay { by_ms }) => pass(by_ms).await,
-            _ => {}
-        }
-        pass(parcel.reply_ms).await;
-        if self.is_cut(self.part, &self.caller.name) {
-            return self.lose(answer).await;
-        }
-        // Nobody may be waiting any more; then the answer is lost.
-        let _ = answer.send(outcome);
-        if let Some(CallFault::Duplicate { after_ms }) = parcel.fault {
-            pass(after_ms).await;
-            // The second arrival has its effect; its answer finds nobody.
-            let _ = self.arrive(&Parcel { fault: None, ..parcel }, request, &deliver).await;
-        }
-    }
-
-    /// The request reaches the called part: refused, executed, or cut short by a crash.
-    async fn arrive<A, T>(
-        &self,
-        parcel: &Parcel,
-        request: A,
-        deliver: &impl Fn(A) -> LocalBoxFuture<'static, Result<T, Failure>>,
-    ) -> Result<T, Failure>
-    where
-        T: Hash,
-    {
-        let refused = || {
-            Err(Failure::definite(
-                FailureCode::Unavailable,
-                format!("{}: {} is down", self.network.address(*parcel), self.part),
-            ))
-        };
-        if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
-            return refused();
-        }
-        let outcome = match &self.callee {
-            None => Some(deliver(request).await),
-            Some(host) => {
-                host.running().await;
-                if !host.is_up() {
-                    return refused();
-                }
-                if let Some(CallFault::CalleeCrashesBefore { restart_after_ms }) = parcel.fault {
-                    self.network.crash(host, restart_after_ms);
-                    None
-                } else {
-                    let outcome = host.run_on(deliver(request)).await;
-                    // A paused host may have done the work, and does not answer before it goes on.
-                    host.running().await;
-                    outcome
-                }
-            }
-        };
-        self.network.trace_effect(parcel.site, parcel.nth, fingerprint(&outcome));
-        if let (Some(host), Some(CallFault::CalleeCrashesAfter { restart_after_ms })) = (&self.callee, parcel.fault) {
-            self.network.crash(host, restart_after_ms);
-            return Err(self.connection_lost(parcel));
-        }
-        outcome.unwrap_or_else(|| Err(self.connection_lost(parcel)))
-    }
-
-    fn connection_lost(&self, parcel: &Parcel) -> Failure {
-        let message = format!("{}: {} died before it answered", self.network.address(*parcel), self.part);
-        Failure::indefinite(FailureCode::Unavailable, message)
-    }
-
-    fn is_cut(&self, from: &str, to: &str) -> bool {
-        self.network.faults.is_cut(from, to)
-    }
-
-    /// Keeps the way open without ever answering, for as long as the caller can wait.
-    async fn lose<T>(&self, mut answer: oneshot::Sender<T>) {
-        answer.closed().await;
     }
 }
 

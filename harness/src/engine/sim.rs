@@ -26,6 +26,9 @@ use crate::history::{Clock, HISTORY_VERSION, Header, History};
 /// How long a run may take by the wall clock. A run takes milliseconds; a debug build on a busy machine, a second.
 const WALL_CLOCK_LIMIT: Duration = Duration::from_secs(120);
 
+/// The most calls and polls of one run; beyond it something loops without letting time pass.
+const EVENT_BUDGET: u64 = 20_000_000;
+
 /// What the reference system, run by this engine, can do.
 pub const CAPABILITIES: &[&str] = &[
     "append",
@@ -45,19 +48,19 @@ pub struct RunOptions {
     /// The bugs to plant into the reference.
     pub defects: Defects,
     /// A byte to flip in the lake before it is read at the end: which object (an index into the sorted list of those
-    /// whose path contains the text) and which byte of it. For proving that lake reads decode real bytes (rule 10).
+    /// that are selected) and which byte of it. For proving that lake reads decode real bytes (rule 10).
     pub damage: Option<Damage>,
 }
 
 /// One flipped byte.
 #[derive(Clone, Debug)]
 pub struct Damage {
-    /// Only objects whose path contains this text.
-    pub path_contains: String,
+    /// Whether an object may be damaged, by its path.
+    pub selects: fn(&str) -> bool,
     /// Which of them, counted modulo their number.
     pub object: usize,
-    /// Which byte, counted modulo the object's length.
-    pub byte: usize,
+    /// Which byte, counted modulo the object's length, so that negative ones count from its end.
+    pub byte: i64,
 }
 
 /// What a run leaves.
@@ -282,21 +285,32 @@ fn simulate(plan: Plan, options: &RunOptions) -> Result<RunResult, Trouble> {
     let plan = Rc::new(plan);
     let objects = Rc::new(MemoryObjectStore::new());
     let (network, trouble) = tasks.block_on(&runtime, async {
-        let network = Network::new(&plan);
+        let network = Network::new(&plan, EVENT_BUDGET);
         let world = World::build(plan.clone(), &network, &objects, options);
-        let limit_ms = deadline_ms(&plan);
-        let ended = tokio::select! {
-            biased;
-            trouble = network.trouble() => Err(trouble),
-            ended = world.run() => ended,
-            () = tokio::time::sleep(Duration::from_millis(limit_ms)) => Err(Trouble::Deadline { at_ms: limit_ms }),
-        };
+        let ended = watched(&network, world.run(), deadline_ms(&plan)).await;
         network.count(|statistics| statistics.simulated_ms = network.now_ms());
         (network, ended.err())
     });
+    // The tasks first: some hold parts.
+    drop(tasks);
+    network.dismantle();
     let (events, trace, statistics) = network.take_results();
     let history = History { header: header(&plan), events };
     Ok(RunResult { trace_hash: trace.hash(&history.events), history, trace, statistics, trouble })
+}
+
+/// Waits for the end of a run, or for what ends it early: trouble in any task, or the deadline.
+pub(super) async fn watched(
+    network: &Network,
+    run: impl Future<Output = Result<(), Trouble>>,
+    limit_ms: u64,
+) -> Result<(), Trouble> {
+    tokio::select! {
+        biased;
+        trouble = network.trouble() => Err(trouble),
+        ended = run => ended,
+        () = tokio::time::sleep(Duration::from_millis(limit_ms)) => Err(Trouble::Deadline { at_ms: limit_ms }),
+    }
 }
 
 /// When a run is given up, in simulated time: after everything in it has had several times its longest.

@@ -41,6 +41,9 @@ pub struct World {
     damage: Option<Damage>,
 }
 
+/// Where a session works: its host, and what its luck is drawn for.
+type Place = (Rc<HostState>, Rc<Scope>);
+
 /// What builds parts: the hosts there are, and what stands behind their ports.
 struct Builder {
     network: Rc<Network>,
@@ -149,7 +152,7 @@ impl World {
         }
         let names: std::collections::BTreeSet<&str> =
             plan.statements().map(|(_, planned)| planned.session.as_str()).chain([SETUP_SESSION]).collect();
-        let places: Rc<BTreeMap<String, (Rc<HostState>, Rc<Scope>)>> =
+        let places: Rc<BTreeMap<String, Place>> =
             Rc::new(names.iter().map(|name| ((*name).to_owned(), (HostState::new(name), scope(name)))).collect());
         let system = {
             let (builder, places, config) = (builder.clone(), places.clone(), plan.system.client.clone());
@@ -215,10 +218,10 @@ impl World {
     fn inflict_damage(&self) {
         let Some(damage) = &self.damage else { return };
         let all = self.objects.snapshot_all();
-        let candidates: Vec<_> = all.iter().filter(|(path, _)| path.contains(&damage.path_contains)).collect();
+        let candidates: Vec<_> = all.iter().filter(|(path, _)| (damage.selects)(path)).collect();
         if !candidates.is_empty() {
             let (path, bytes) = candidates[damage.object % candidates.len()];
-            self.objects.corrupt(path, damage.byte % bytes.len().max(1));
+            self.objects.corrupt(path, damage.byte.rem_euclid(bytes.len().max(1) as i64) as usize);
         }
     }
 

@@ -1,0 +1,168 @@
+//! A call's way to the called part and back, and all that can happen to it there.
+//!
+//! It knows when a request has its effect and who learns of it, never what is asked.
+
+use std::cell::Cell;
+use std::hash::Hash;
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures::future::LocalBoxFuture;
+use models::contract::{Failure, FailureCode};
+use scenarios::plan::CallFault;
+use tokio::sync::{Notify, oneshot};
+
+use super::hosts::HostState;
+use super::network::{Network, Parcel, pass};
+use super::trace::fingerprint;
+
+/// The way of all requests from one caller to one part: who was sent when, and who was overtaken.
+#[derive(Default)]
+pub struct Way {
+    sent: Cell<u64>,
+    latest_arrived: Cell<u64>,
+    arrival: Notify,
+}
+
+impl Way {
+    /// One more request sets out; its ordinal, from 1.
+    fn send(&self) -> u64 {
+        self.sent.set(self.sent.get() + 1);
+        self.sent.get()
+    }
+
+    /// A request reaches the part.
+    fn arrive(&self, ordinal: u64) {
+        self.latest_arrived.set(self.latest_arrived.get().max(ordinal));
+        self.arrival.notify_waiters();
+    }
+
+    /// Returns once a request has arrived that was sent after this one.
+    async fn overtaken(&self, ordinal: u64) {
+        while self.latest_arrived.get() <= ordinal {
+            self.arrival.notified().await;
+        }
+    }
+}
+
+/// A call's way to the called part and back.
+pub struct Journey {
+    /// What it passes through.
+    pub network: Rc<Network>,
+    /// The way to the called part, which it shares with the caller's other calls.
+    pub way: Rc<Way>,
+    /// Who calls.
+    pub caller: Rc<HostState>,
+    /// The called host; `None` is the lake.
+    pub callee: Option<Rc<HostState>>,
+    /// The called part's name.
+    pub part: &'static str,
+}
+
+impl Journey {
+    /// Brings the request there and the answer back.
+    pub async fn travel<A, T>(
+        self,
+        parcel: Parcel,
+        request: A,
+        deliver: impl Fn(A) -> LocalBoxFuture<'static, Result<T, Failure>> + 'static,
+        answer: oneshot::Sender<Result<T, Failure>>,
+    ) where
+        A: Hash + Clone + 'static,
+        T: Hash + 'static,
+    {
+        let ordinal = self.way.send();
+        pass(parcel.request_ms).await;
+        match parcel.fault {
+            Some(CallFault::Delay { by_ms }) => pass(by_ms).await,
+            Some(CallFault::Reorder { at_most_ms }) => {
+                let _ = tokio::time::timeout(Duration::from_millis(at_most_ms), self.way.overtaken(ordinal)).await;
+            }
+            _ => {}
+        }
+        if parcel.fault == Some(CallFault::RequestLost) || self.is_cut(&self.caller.name, self.part) {
+            return self.lose(answer).await;
+        }
+        self.way.arrive(ordinal);
+        let outcome = self.arrive(&parcel, request.clone(), &deliver).await;
+        match parcel.fault {
+            Some(CallFault::ReplyLost) => return self.lose(answer).await,
+            Some(CallFault::CallerCrashesAfter { restart_after_ms }) => {
+                self.network.crash(&self.caller, restart_after_ms);
+                return;
+            }
+            Some(CallFault::ReplyDelay { by_ms }) => pass(by_ms).await,
+            _ => {}
+        }
+        pass(parcel.reply_ms).await;
+        if self.is_cut(self.part, &self.caller.name) {
+            return self.lose(answer).await;
+        }
+        // Nobody may be waiting any more; then the answer is lost.
+        let _ = answer.send(outcome);
+        if let Some(CallFault::Duplicate { after_ms }) = parcel.fault {
+            pass(after_ms).await;
+            // The second arrival has its effect; its answer finds nobody.
+            let _ = self.arrive(&Parcel { fault: None, ..parcel }, request, &deliver).await;
+        }
+    }
+
+    /// The request reaches the called part: refused, executed, or cut short by a crash.
+    async fn arrive<A, T>(
+        &self,
+        parcel: &Parcel,
+        request: A,
+        deliver: &impl Fn(A) -> LocalBoxFuture<'static, Result<T, Failure>>,
+    ) -> Result<T, Failure>
+    where
+        T: Hash,
+    {
+        let refused = || {
+            Err(Failure::definite(
+                FailureCode::Unavailable,
+                format!("{}: {} is down", self.network.address(*parcel), self.part),
+            ))
+        };
+        if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
+            return refused();
+        }
+        let outcome = match &self.callee {
+            None => Some(deliver(request).await),
+            Some(host) => {
+                host.running().await;
+                if !host.is_up() {
+                    return refused();
+                }
+                if let Some(CallFault::CalleeCrashesBefore { restart_after_ms }) = parcel.fault {
+                    self.network.crash(host, restart_after_ms);
+                    None
+                } else {
+                    let outcome = host.run_on(deliver(request)).await;
+                    // A paused host may have done the work, and does not answer before it goes on.
+                    host.running().await;
+                    outcome
+                }
+            }
+        };
+        self.network.trace_effect(parcel.site, parcel.nth, fingerprint(&outcome));
+        if let (Some(host), Some(CallFault::CalleeCrashesAfter { restart_after_ms })) = (&self.callee, parcel.fault) {
+            self.network.crash(host, restart_after_ms);
+            return Err(self.connection_lost(parcel));
+        }
+        outcome.unwrap_or_else(|| Err(self.connection_lost(parcel)))
+    }
+
+    fn connection_lost(&self, parcel: &Parcel) -> Failure {
+        let message = format!("{}: {} died before it answered", self.network.address(*parcel), self.part);
+        Failure::indefinite(FailureCode::Unavailable, message)
+    }
+
+    fn is_cut(&self, from: &str, to: &str) -> bool {
+        self.network.faults.is_cut(from, to)
+    }
+
+    /// Keeps the way open without ever answering, for as long as the caller can wait.
+    async fn lose<T>(&self, mut answer: oneshot::Sender<T>) {
+        answer.closed().await;
+    }
+}

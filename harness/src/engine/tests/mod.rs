@@ -1,0 +1,4 @@
+//! What the engine promises to everybody who reads its histories.
+
+mod calls;
+mod watchdogs;

@@ -1,0 +1,63 @@
+//! Every planted bug is found by the property that its documentation names, and by nothing but the bug: the same seed
+//! on the correct reference is held. A certificate that cannot fail proves nothing.
+
+use harness::check::check;
+use harness::engine::sim::{RunOptions, run};
+use models::defects::{Defect, Defects};
+
+/// Which scenario finds which bug. Seeds are searched, so that a change of the generators does not break the table.
+const FOUND_BY: &[(Defect, &str)] = &[
+    (Defect::AckLostRetier, "tiering-crash"),
+    (Defect::TwoHolders, "network"),
+    (Defect::AbortAfterSuccess, "key-upsert-delete"),
+    (Defect::EmptyBatchStuck, "partitioned"),
+    (Defect::ZeroRowOffsetDropped, "key-upsert-delete"),
+    (Defect::TtlBeforeTier, "append"),
+    (Defect::AckBeforeDurable, "store-crash"),
+    (Defect::RtCached, "append"),
+    (Defect::RenameUnguarded, "append"),
+    (Defect::ReplaceFallsBackToDropCreate, "append"),
+    (Defect::TruncateLakeOnly, "append"),
+    (Defect::SequenceRestarts, "key-upsert-delete"),
+    (Defect::CleanupOnUnknown, "lake-storage"),
+    (Defect::DeleteIgnored, "key-upsert-delete"),
+    (Defect::RejectionWithoutAdvice, "append"),
+];
+
+/// How many seeds of the scenario are searched, from 0.
+const SEEDS: u64 = 40;
+
+/// The properties that a run violates.
+fn violated(scenario: &str, seed: u64, defects: Defects) -> Vec<&'static str> {
+    let plan = scenarios::find(scenario).unwrap().plan(seed);
+    let result = run(&plan, &RunOptions { defects, damage: None });
+    assert_eq!(result.trouble, None, "{scenario}@{seed}");
+    let judged = check(&result.history).judgements.into_iter();
+    judged.filter(|(_, judgement)| !judgement.violations.is_empty()).map(|(id, _)| id).collect()
+}
+
+#[test]
+fn the_table_names_every_defect_once() {
+    let named: Vec<Defect> = FOUND_BY.iter().map(|(defect, _)| *defect).collect();
+    assert_eq!(named, Defect::ALL);
+}
+
+#[test]
+fn every_defect_is_found_by_its_property_and_the_correct_reference_is_held_on_that_seed() {
+    let mut missed = Vec::new();
+    for (defect, scenario) in FOUND_BY {
+        let found = |seed: &u64| violated(scenario, *seed, Defects::from_iter([*defect])).contains(&defect.property());
+        match (0..SEEDS).find(found) {
+            None => {
+                missed.push(format!("{defect}: no seed of {scenario} below {SEEDS} violates {}", defect.property()))
+            }
+            Some(seed) => {
+                let without = violated(scenario, seed, Defects::none());
+                if !without.is_empty() {
+                    missed.push(format!("{defect}: {scenario}@{seed} violates {without:?} without the defect as well"));
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
