@@ -80,7 +80,7 @@ impl SystemConfig {
     fn longest_round_ms(&self) -> u64 {
         // Writing files, manifests and the snapshot is a bounded chain of calls; a commit that loses a race to an
         // overwrite repeats part of it.
-        const CALLS_TO_FINISH: u64 = 120;
+        const CALLS_TO_FINISH: u64 = 60;
         self.worker.max_round_ms + CALLS_TO_FINISH * self.max_call_ms
     }
 

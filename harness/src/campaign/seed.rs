@@ -19,6 +19,8 @@ pub struct SeedOutcome {
     pub scenario: String,
     /// The seed.
     pub seed: u64,
+    /// How often it was run: once, or twice to compare.
+    pub runs: u64,
     /// The hash of everything that happened in the first run.
     pub trace_hash: u128,
     /// What the first run did.
@@ -58,6 +60,7 @@ impl SeedOutcome {
         Self {
             scenario,
             seed,
+            runs: 1,
             trace_hash: 0,
             statistics: RunStatistics::default(),
             findings: Findings::default(),
@@ -97,6 +100,7 @@ fn judge(scenario: &str, seed: u64, plan: Plan, first: RunResult, defects: &Defe
     SeedOutcome {
         scenario: scenario.to_owned(),
         seed,
+        runs: if double { 2 } else { 1 },
         trace_hash: first.trace_hash,
         statistics: first.statistics,
         findings: check(&first.history),

@@ -15,9 +15,6 @@ use crate::check::properties::{self, Property};
 /// A run with at least so many statements counts as a long one.
 pub const LONG_RUN_STATEMENTS: u64 = 200;
 
-/// How many different notes a property keeps.
-const NOTES_KEPT: usize = 5;
-
 /// A campaign's sum.
 #[derive(Debug)]
 pub struct Tally {
@@ -106,12 +103,29 @@ pub struct KeptSeed {
     pub evidence: Evidence,
 }
 
-/// Sums over all runs that the harness could judge.
+impl KeptSeed {
+    /// What a bundle needs of this seed; `None` if trouble left no evidence.
+    pub fn of(outcome: SeedOutcome) -> Option<Self> {
+        let violated =
+            outcome.findings.judgements.into_iter().filter(|(_, judgement)| !judgement.violations.is_empty());
+        Some(Self {
+            scenario: outcome.scenario,
+            seed: outcome.seed,
+            trace_hash: outcome.trace_hash,
+            violations: violated.map(|(id, judgement)| (id, judgement.violations)).collect(),
+            evidence: *outcome.evidence?,
+        })
+    }
+}
+
+/// Sums over all seeds.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// (scenario, seed) pairs.
     pub seeds: u64,
-    /// Those without trouble; the sums below are over them.
+    /// Executions of them: two of each seed that was run twice.
+    pub runs: u64,
+    /// Seeds without trouble; the sums below are over the first run of each.
     pub judged_seeds: u64,
     /// Runs with at least [`LONG_RUN_STATEMENTS`].
     pub long_runs: u64,
@@ -125,6 +139,10 @@ pub struct Totals {
     pub writes_acked: u64,
     /// Tiering rounds that ended in a commit.
     pub rounds_committed: u64,
+    /// Calls between the parts of the system.
+    pub port_calls: u64,
+    /// Data files written.
+    pub data_files: u64,
     /// Seeds in which at least one fault struck.
     pub seeds_with_fault: u64,
     /// Seeds in which a worker died between the lake commit and its registration.
@@ -207,6 +225,7 @@ impl Tally {
         let chained = [&self.digest.to_be_bytes()[..], &outcome.trace_hash.to_be_bytes()[..], name.as_bytes()].concat();
         self.digest = xxh3_128(&chained);
         self.totals.seeds += 1;
+        self.totals.runs += outcome.runs;
         let scenario = self.scenarios.entry(outcome.scenario.clone()).or_default();
         scenario.seeds += 1;
         scenario.extent = Some(match scenario.extent {
@@ -224,22 +243,9 @@ impl Tally {
         self.capabilities.extend(outcome.capabilities.iter().cloned());
         self.totals.add(&outcome);
         if self.add_judgements(&name, &outcome)
-            && let Some(evidence) = outcome.evidence
+            && let Some(kept) = KeptSeed::of(outcome)
         {
-            let violations = outcome
-                .findings
-                .judgements
-                .into_iter()
-                .filter(|(_, judgement)| !judgement.violations.is_empty())
-                .map(|(id, judgement)| (id, judgement.violations))
-                .collect();
-            self.kept.push(KeptSeed {
-                scenario: outcome.scenario,
-                seed: outcome.seed,
-                trace_hash: outcome.trace_hash,
-                violations,
-                evidence: *evidence,
-            });
+            self.kept.push(kept);
         }
     }
 
@@ -252,10 +258,9 @@ impl Tally {
             property.seeds_exercised += u64::from(judgement.judged > 0);
             property.undecided += judgement.undecided;
             property.violations += judgement.violations.len() as u64;
-            for note in judgement.notes.iter().collect::<BTreeSet<_>>() {
-                if property.notes.len() < NOTES_KEPT || property.notes.contains_key(note) {
-                    *property.notes.entry(note.clone()).or_default() += 1;
-                }
+            // The judges have few words for notes and use each once a run.
+            for note in &judgement.notes {
+                *property.notes.entry(note.clone()).or_default() += 1;
             }
             if let Some(violation) = judgement.violations.first() {
                 property.failing_seeds += 1;
@@ -319,6 +324,8 @@ impl Totals {
         self.writes += run.writes;
         self.writes_acked += run.writes_acked;
         self.rounds_committed += run.rounds_committed;
+        self.port_calls += run.port_calls;
+        self.data_files += run.data_files;
         self.seeds_with_fault += u64::from(run.faults_fired > 0);
         self.seeds_with_crash_after_commit += u64::from(run.crashed_between_commit_and_registration);
         for (kind, count) in &run.fired_by_kind {
@@ -337,6 +344,7 @@ mod tests {
         SeedOutcome {
             scenario: "steady".to_owned(),
             seed,
+            runs: 1,
             trace_hash: u128::from(seed),
             statistics: RunStatistics::default(),
             findings: Findings { judgements: judgements.iter().cloned().collect(), ..Findings::default() },

@@ -5,7 +5,6 @@ use models::contract::Statement;
 
 use super::Docket;
 use super::index::{End, Fate, Index, NEVER, Operation};
-use super::prose;
 use super::table::Table;
 use super::timeline::{self, Known, Timeline, mode_switch};
 
@@ -87,27 +86,29 @@ fn reach(operation: &Operation, timeline: &Timeline, has_key: bool) -> Option<Re
     }
 }
 
-/// Tells for each disturbed table what is not judged, and why.
+/// Tells for each disturbed table what is not judged, and why. What the texts say nothing about is the mode, so a table
+/// that never was in it leaves nothing to tell.
 pub fn note(index: &Index, docket: &mut Docket) {
-    for table in index.tables.iter().filter(|table| table.schema.is_some()) {
+    let may_have_been_on = |table: &&Table| table.schema.is_some() && !table.timeline.mode.was_never_so();
+    for table in index.tables.iter().filter(may_have_been_on) {
         let Some(cause) = table.disturbance.cause else { continue };
-        let operation = &index.operations[cause];
-        let text = note_text(table, operation);
+        let text = note_text(&index.operations[cause]);
         for property in SILENCED {
             docket.note(property, text.clone());
         }
     }
 }
 
-fn note_text(table: &Table, operation: &Operation) -> String {
+/// The same for every run in which the same kind of statement came first, so that notes can be counted: it names no
+/// table, session or event.
+fn note_text(operation: &Operation) -> String {
     let outcome = match operation.end {
         End::Ok(..) => "succeeded",
         End::Failed { .. } | End::Open => "may have taken effect",
     };
     format!(
-        "{} {outcome}. The texts do not say what becomes of the content of {} on both sides after that, so it is not \
-         judged from there on.",
-        prose::statement(operation),
-        table.path
+        "{} {outcome} on a lake-stream table: the texts do not say what becomes of the content of both sides; not \
+         judged from there on",
+        operation.statement.name()
     )
 }

@@ -40,7 +40,7 @@ pub struct Judgement {
     pub violations: Vec<Violation>,
     /// Judgements for which the evidence did not decide.
     pub undecided: u64,
-    /// What happened where the texts are silent.
+    /// What happened where the texts are silent, each once, in words that say nothing of this run alone.
     pub notes: Vec<String>,
 }
 
@@ -129,9 +129,12 @@ impl Docket {
         self.of(property).undecided += 1;
     }
 
-    /// Something happened where the texts are silent.
+    /// Something happened where the texts are silent. Told once, however often it happened.
     fn note(&mut self, property: &'static str, text: String) {
-        self.of(property).notes.push(text);
+        let notes = &mut self.of(property).notes;
+        if !notes.contains(&text) {
+            notes.push(text);
+        }
     }
 
     fn close(mut self) -> BTreeMap<&'static str, Judgement> {

@@ -66,6 +66,11 @@ impl Fact {
         if within.into_iter().all(|(_, value)| *value == first) { first } else { Known::Unknown }
     }
 
+    /// Whether it was certainly not so, all the time.
+    pub fn was_never_so(&self) -> bool {
+        self.steps.iter().all(|(_, value)| *value == Known::No)
+    }
+
     /// Whether it was certainly so at some moment before the statement that was invoked at this ordinal.
     pub fn was_yes_before(&self, n: u64) -> bool {
         self.steps.iter().any(|(from, value)| *from <= n && *value == Known::Yes)

@@ -45,17 +45,18 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", env = "LAKESTREAM_CERTIFY_TIME", value_parser = values::duration)]
     time: Option<Duration>,
     /// How many seeds run at once [default: one a core]
-    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
     jobs: Option<u16>,
     /// Run only part I of N of the campaign; I counts from 0
     #[arg(long, value_name = "I/N", env = "LAKESTREAM_CERTIFY_SHARD", value_parser = values::shard)]
     shard: Option<Shard>,
     /// How many of a hundred seeds are run twice and compared
     #[arg(long, value_name = "PERCENT", default_value = "100", env = "LAKESTREAM_CERTIFY_DOUBLE",
-          value_parser = clap::value_parser!(u64).range(0..=100))]
+          value_parser = values::percent)]
     double: u64,
     /// How many failing seeds of each property get a bundle; the rest is counted
-    #[arg(long, value_name = "N", default_value = "3", env = "LAKESTREAM_CERTIFY_MAX_FAILURES")]
+    #[arg(long, value_name = "N", default_value = "3", env = "LAKESTREAM_CERTIFY_MAX_FAILURES",
+          value_parser = values::count)]
     max_failures: u64,
     /// Where certificate.json, junit.xml and the bundles go
     #[arg(long, value_name = "DIR", default_value = "certificate", env = "LAKESTREAM_CERTIFY_OUT")]
@@ -162,7 +163,8 @@ fn write_reports(out: &Path, summary: &Summary<'_>) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&certificate).into_owned())
 }
 
-fn unwritable(out: &Path, error: &io::Error) -> CommandError {
+/// The error of reports and bundles that cannot be written.
+pub fn unwritable(out: &Path, error: &io::Error) -> CommandError {
     CommandError::trouble(format!("the reports cannot be written to {}: {error}", out.display()))
 }
 

@@ -113,10 +113,6 @@ fn tell(outcome: &SeedOutcome, defects: &Defects, console: &Console) -> Result<(
             .map_err(|error| CommandError::trouble(error.to_string()))?;
         console.machines(&format!("{line}\n"))?;
     }
-    let planted: Vec<_> = defects.iter().map(|defect| defect.id()).collect();
-    let system = if planted.is_empty() { String::new() } else { format!(" with {}", planted.join(", ")) };
-    let heading = format!("{}{system}: trace hash {}\n", outcome.name(), trace_hash_text(outcome.trace_hash));
-    let violations = findings::violations(&outcome.findings, console.paint());
-    let answer = if violations.is_empty() { format!("{}\n", findings::held(&outcome.findings)) } else { violations };
-    console.people(&format!("{heading}{answer}"))
+    let heading = findings::heading(outcome, defects);
+    console.people(&format!("{heading}\n{}", findings::answer(&outcome.findings, console.paint())))
 }

@@ -1,18 +1,24 @@
 //! `run`: one scenario on one seed or a range, until the first failure.
 
+use std::fs;
 use std::ops::{ControlFlow, Range};
+use std::path::PathBuf;
 
 use clap::Args;
+use models::defects::Defects;
 
 use super::SystemOptions;
-use super::certify::jobs;
+use super::certify::{jobs, unwritable};
 use super::console::Console;
 use super::status::{CommandError, Status};
 use super::{names, values};
 use crate::campaign::schedule::{Schedule, SeedRange, Shard, seed_of};
 use crate::campaign::seed::SeedOutcome;
+use crate::campaign::tally::KeptSeed;
 use crate::campaign::{CampaignOptions, campaign};
-use crate::report::{findings, replay_line};
+use crate::engine::sim;
+use crate::report::paragraph::wrapped;
+use crate::report::{bundle, findings, replay_line, seed_count};
 
 /// The options of `run`.
 #[derive(Debug, Args)]
@@ -22,18 +28,21 @@ pub struct Options {
     /// The seed: a number, or any text, which is hashed [default: 0]
     #[arg(long, value_name = "SEED", conflicts_with = "seeds", env = "LAKESTREAM_CERTIFY_SEED")]
     seed: Option<String>,
-    /// These seeds, B excluded; stops at the first that fails
+    /// These seeds, B excluded
     #[arg(long, value_name = "A..B", value_parser = values::range)]
     seeds: Option<Range<u64>>,
     /// Stop after so many failing seeds
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = values::count_from_1)]
     max_failures: u64,
     /// How many seeds run at once [default: one a core]
-    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
     jobs: Option<u16>,
     /// Print the history of each run to stdout, as JSON lines
     #[arg(long)]
     trace: bool,
+    /// Where the bundles of failing seeds go
+    #[arg(long, value_name = "DIR", default_value = "bundles", env = "LAKESTREAM_CERTIFY_OUT")]
+    out: PathBuf,
     #[command(flatten)]
     system: SystemOptions,
 }
@@ -53,8 +62,10 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
         let seed = options.seed.as_deref().map_or(0, seed_of);
         seed..seed.saturating_add(1)
     });
+    let alone = seeds.end - seeds.start == 1;
     let schedule = Schedule::new(&[1], SeedRange::Each(seeds), Shard::WHOLE);
     let bar = console.progress(schedule.size());
+    let teller = Teller { options, defects: &campaign_options.defects, console: &console, alone };
     let mut ran = 0;
     let mut failed = 0;
     let mut last_failure = String::new();
@@ -68,13 +79,16 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
         |outcome| {
             bar.inc(1);
             ran += 1;
-            result = bar.suspend(|| tell(&outcome, options, &console));
             let violated = outcome.violated().next().is_some() && outcome.trouble.is_none();
+            troubled |= outcome.trouble.is_some();
+            failed += u64::from(violated);
             if violated || outcome.trouble.is_some() {
                 last_failure = replay_line(&outcome.name(), &campaign_options.defects);
             }
-            failed += u64::from(violated);
-            troubled |= outcome.trouble.is_some();
+            result = bar.suspend(|| teller.tell(&outcome));
+            if result.is_ok() && violated {
+                result = bar.suspend(|| teller.keep(outcome));
+            }
             if result.is_err() || troubled || failed >= options.max_failures {
                 ControlFlow::Break(())
             } else {
@@ -84,10 +98,12 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
     );
     bar.finish_and_clear();
     result?;
+    let ran = seed_count(ran);
     if failed > 0 || troubled {
-        console.people(&format!("{failed} of {ran} seeds failed\n{last_failure}\n"))?;
+        let trouble = if troubled { ", and one says nothing about the system" } else { "" };
+        console.people(&format!("{failed} of {ran} failed{trouble}\n{last_failure}\n"))?;
     } else {
-        console.people(&format!("held in {ran} of {ran} seeds\n"))?;
+        console.people(&format!("nothing was violated in {ran}\n"))?;
     }
     Ok(match (failed, troubled) {
         (0, false) => Status::Held,
@@ -96,26 +112,50 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
     })
 }
 
-/// Tells what one seed came to.
-fn tell(outcome: &SeedOutcome, options: &Options, console: &Console) -> Result<(), CommandError> {
-    if options.trace {
-        if let Some(evidence) = &outcome.evidence {
-            console.machines(&history_lines(&evidence.history)?)?;
+/// Says what seeds came to.
+struct Teller<'a> {
+    options: &'a Options,
+    defects: &'a Defects,
+    console: &'a Console,
+    /// Whether there is only one seed: then all is told about it, whatever it came to.
+    alone: bool,
+}
+
+impl Teller<'_> {
+    /// Tells what one seed came to.
+    fn tell(&self, outcome: &SeedOutcome) -> Result<(), CommandError> {
+        if self.options.trace {
+            if let Some(evidence) = &outcome.evidence {
+                self.console.machines(&history_lines(&evidence.history)?)?;
+            }
+        } else if self.console.json() {
+            let line = serde_json::to_string(&findings::seed_entry(outcome))
+                .map_err(|error| CommandError::trouble(error.to_string()))?;
+            self.console.machines(&format!("{line}\n"))?;
         }
-    } else if console.json() {
-        let line = serde_json::to_string(&findings::seed_entry(outcome))
-            .map_err(|error| CommandError::trouble(error.to_string()))?;
-        console.machines(&format!("{line}\n"))?;
+        if let Some(trouble) = &outcome.trouble {
+            let text = wrapped(&format!("{}: {trouble}", outcome.name()), "", "  ");
+            return self.console.people(&format!("{text}\n"));
+        }
+        let text = || {
+            let answer = findings::answer(&outcome.findings, self.console.paint());
+            format!("{}\n{answer}", findings::heading(outcome, self.defects))
+        };
+        if self.alone || outcome.violated().next().is_some() {
+            self.console.people(&text())
+        } else {
+            self.console.detail(text)
+        }
     }
-    if let Some(trouble) = &outcome.trouble {
-        return console.people(&format!("{}: {trouble}\n", outcome.name()));
-    }
-    let violations = findings::violations(&outcome.findings, console.paint());
-    if violations.is_empty() {
-        console.detail(|| format!("{} {}\n", outcome.name(), findings::held(&outcome.findings)))
-    } else {
-        let violated: Vec<_> = outcome.violated().collect();
-        console.people(&format!("{} violated {}\n{violations}", outcome.name(), violated.join(", ")))
+
+    /// Writes the bundle of a failing seed and says where it lies.
+    fn keep(&self, outcome: SeedOutcome) -> Result<(), CommandError> {
+        let out = &self.options.out;
+        let Some(kept) = KeptSeed::of(outcome) else { return Ok(()) };
+        let path = fs::create_dir_all(out)
+            .and_then(|()| bundle::write(out, &kept, self.defects, sim::jail()))
+            .map_err(|error| unwritable(out, &error))?;
+        self.console.people(&format!("bundle: {}\n", path.display()))
     }
 }
 

@@ -28,6 +28,33 @@ pub fn range(text: &str) -> Result<Range<u64>, String> {
     Ok(start..end)
 }
 
+/// A whole number.
+pub fn count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number like 3, found {text:?}"))
+}
+
+/// A whole number that is not 0.
+pub fn count_from_1(text: &str) -> Result<u64, String> {
+    match count(text)? {
+        0 => Err("expected at least 1, found 0".to_owned()),
+        count => Ok(count),
+    }
+}
+
+/// How many workers.
+pub fn jobs(text: &str) -> Result<u16, String> {
+    let count = count_from_1(text)?;
+    u16::try_from(count).map_err(|_| format!("expected at most {} jobs, found {count}", u16::MAX))
+}
+
+/// A share in a hundred.
+pub fn percent(text: &str) -> Result<u64, String> {
+    match count(text)? {
+        percent @ 0..=100 => Ok(percent),
+        more => Err(format!("expected a share from 0 to 100, found {more}")),
+    }
+}
+
 /// `I/N`, I counting from 0.
 pub fn shard(text: &str) -> Result<Shard, String> {
     let malformed = || format!("expected a shard as I/N with I from 0 and less than N, like 0/4, found {text:?}");
@@ -98,6 +125,15 @@ mod tests {
         ] {
             assert!(seeds(text).unwrap_err().contains(part), "{text}");
         }
+    }
+
+    #[test]
+    fn counts_have_bounds() {
+        assert_eq!((count("0"), count_from_1("3"), jobs("65535"), percent("100")), (Ok(0), Ok(3), Ok(65_535), Ok(100)));
+        assert!(count("x").unwrap_err().contains("a whole number"));
+        assert!(count_from_1("0").unwrap_err().contains("at least 1"));
+        assert!(jobs("65536").unwrap_err().contains("at most 65535"));
+        assert!(percent("101").unwrap_err().contains("from 0 to 100"));
     }
 
     #[test]

@@ -108,6 +108,9 @@ pub fn pretty(value: &impl Serialize) -> io::Result<Vec<u8>> {
 /// Reads a bundle. The error is a sentence that names the file.
 pub fn read(directory: &Path) -> Result<Bundle, String> {
     let path = directory.join(RUN_FILE);
+    if !path.exists() {
+        return Err(format!("{} is no bundle: expected {RUN_FILE} in it, found none", directory.display()));
+    }
     let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
     let run = serde_json::from_str(&text)
         .map_err(|error| format!("{}: expected the description of a run, found: {error}", path.display()))?;
@@ -125,6 +128,9 @@ pub fn read_plan(path: &Path) -> Result<Plan, String> {
 
 /// Reads a history file. The error is a sentence that names file and line.
 pub fn read_history(path: &Path) -> Result<History, String> {
+    if path.is_dir() {
+        return Err(format!("{} is a directory: expected a history file (history.jsonl of a bundle)", path.display()));
+    }
     let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
     History::read(BufReader::new(file)).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::bundle::trace_hash_text;
-use super::{Summary, percent, replay_line};
+use super::{Note, Summary, mean, percent, replay_line};
 use crate::campaign::conclusion::Conclusion;
 use crate::campaign::histogram::{Histogram, Quantiles};
 use crate::campaign::tally::{PropertyTally, ScenarioTally, Verdict};
@@ -21,7 +21,7 @@ const REFERENCE_SYSTEM: &str = "lakestream-reference";
 
 /// The file.
 #[derive(Debug, Serialize)]
-pub struct Certificate {
+pub struct Certificate<'a> {
     certificate: u32,
     harness: Harness,
     system: System,
@@ -35,6 +35,7 @@ pub struct Certificate {
     not_exercised: Vec<&'static str>,
     not_tested: Vec<&'static str>,
     noted: Vec<&'static str>,
+    notes: Vec<Note<'a>>,
     freshness: Freshness,
     runs: Runs,
     troubles: Vec<TroubleEntry>,
@@ -87,8 +88,6 @@ struct PropertyEntry {
     failing_seeds: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failures: Vec<FailureEntry>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    notes: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,12 +103,15 @@ struct FailureEntry {
 
 #[derive(Debug, Serialize)]
 struct Runs {
+    runs: u64,
     judged_seeds: u64,
     long_runs_percent: Option<f64>,
     statements: u64,
     reads_percent: Option<f64>,
     writes_acked_percent: Option<f64>,
     rounds_committed: u64,
+    calls_between_parts_mean: Option<f64>,
+    data_files_mean: Option<f64>,
     seeds_with_fault_percent: Option<f64>,
     seeds_with_crash_between_commit_and_registration_percent: Option<f64>,
     faults_struck: BTreeMap<&'static str, u64>,
@@ -122,7 +124,7 @@ struct TroubleEntry {
 }
 
 /// The certificate of a campaign.
-pub fn certificate(summary: &Summary<'_>) -> Certificate {
+pub fn certificate<'a>(summary: &'a Summary<'_>) -> Certificate<'a> {
     let tally = summary.tally;
     let (real_time, lake) = tally.freshness();
     let missing = summary.selection.missing(tally);
@@ -145,6 +147,7 @@ pub fn certificate(summary: &Summary<'_>) -> Certificate {
         not_exercised: summary.ids_with(Verdict::NotExercised),
         not_tested: summary.ids_with(Verdict::NotTested),
         noted: summary.ids_with(Verdict::Noted),
+        notes: summary.notes(),
         freshness: freshness(&real_time, &lake),
         runs: runs(summary),
         troubles: tally
@@ -198,19 +201,21 @@ fn property_entry(summary: &Summary<'_>, property: &'static Property) -> Propert
                 bundle: summary.bundles.contains_key(&failing.seed).then(|| failing.seed.clone()),
             })
             .collect(),
-        notes: tally.notes.clone(),
     }
 }
 
 fn runs(summary: &Summary<'_>) -> Runs {
     let totals = &summary.tally.totals;
     Runs {
+        runs: totals.runs,
         judged_seeds: totals.judged_seeds,
         long_runs_percent: percent(totals.long_runs, totals.judged_seeds),
         statements: totals.statements,
         reads_percent: percent(totals.reads, totals.statements),
         writes_acked_percent: percent(totals.writes_acked, totals.writes),
         rounds_committed: totals.rounds_committed,
+        calls_between_parts_mean: mean(totals.port_calls, totals.judged_seeds),
+        data_files_mean: mean(totals.data_files, totals.judged_seeds),
         seeds_with_fault_percent: percent(totals.seeds_with_fault, totals.judged_seeds),
         seeds_with_crash_between_commit_and_registration_percent: percent(
             totals.seeds_with_crash_after_commit,

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use models::defects::Defects;
 use serde::Serialize;
 
+use super::bundle::trace_hash_text;
 use super::paint::Paint;
-use super::terminal::event_list;
+use super::paragraph::{titled, wrapped};
+use super::terminal;
 use crate::campaign::seed::SeedOutcome;
 use crate::check::Findings;
 use crate::check::properties;
@@ -43,10 +46,23 @@ struct ViolationEntry<'a> {
 pub fn seed_entry(outcome: &SeedOutcome) -> SeedEntry<'_> {
     SeedEntry {
         seed: outcome.name(),
-        trace_hash: super::bundle::trace_hash_text(outcome.trace_hash),
+        trace_hash: trace_hash_text(outcome.trace_hash),
         trouble: outcome.trouble.as_deref(),
         properties: finding_entries(&outcome.findings),
     }
+}
+
+/// One run in a line: what ran, and the hash by which it can be compared with other processes and builds.
+pub fn heading(outcome: &SeedOutcome, defects: &Defects) -> String {
+    let planted: Vec<_> = defects.iter().map(|defect| defect.id()).collect();
+    let system = if planted.is_empty() { String::new() } else { format!(" with {}", planted.join(", ")) };
+    wrapped(&format!("{}{system}: trace hash {}", outcome.name(), trace_hash_text(outcome.trace_hash)), "", "  ")
+}
+
+/// What was violated in one run, or what held.
+pub fn answer(findings: &Findings, paint: Paint) -> String {
+    let violations = violations(findings, paint);
+    if violations.is_empty() { format!("{}\n", held(findings)) } else { violations }
 }
 
 /// Findings as data.
@@ -79,9 +95,9 @@ pub fn violations(findings: &Findings, paint: Paint) -> String {
             continue;
         }
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{} {}", paint.red(property.id), property.statement);
+        let _ = writeln!(text, "{}", titled(property.id, &paint.red(property.id), property.statement, "  "));
         for violation in judgement.violations.iter().take(VIOLATIONS_SHOWN) {
-            let _ = writeln!(text, "  {}\n  events {}", violation.argument, event_list(&violation.events));
+            let _ = writeln!(text, "{}", terminal::violation(violation));
         }
         if judgement.violations.len() > VIOLATIONS_SHOWN {
             let _ = writeln!(text, "  and {} more", judgement.violations.len() - VIOLATIONS_SHOWN);
@@ -98,5 +114,8 @@ pub fn held(findings: &Findings) -> String {
         .filter(|(_, judgement)| judgement.judged > 0 && judgement.violations.is_empty())
         .map(|(id, judgement)| format!("{id} ({})", super::grouped(judgement.judged)))
         .collect();
-    if held.is_empty() { "nothing was exercised".to_owned() } else { format!("held: {}", held.join(", ")) }
+    match held.as_slice() {
+        [] => "nothing was exercised".to_owned(),
+        held => wrapped(&format!("held: {}", held.join(", ")), "", "  "),
+    }
 }

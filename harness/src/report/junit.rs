@@ -1,4 +1,5 @@
-//! `junit.xml`, for the test views of CI systems: a suite a property family, and one of all scenarios.
+//! `junit.xml`, for the test views of CI systems: a suite a property family, one of what was noted, and one of all
+//! scenarios.
 //!
 //! It never holds a time stamp.
 
@@ -6,7 +7,7 @@ use std::io;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Summary, replay_line};
+use super::{Summary, replay_line, seed_count};
 use crate::campaign::tally::{PropertyTally, Verdict};
 use crate::check::properties::Property;
 
@@ -27,6 +28,10 @@ pub fn junit(summary: &Summary<'_>) -> io::Result<String> {
     if let Some(finished) = suite {
         report.add_test_suite(finished);
     }
+    let notes = notes(summary);
+    if !notes.test_cases.is_empty() {
+        report.add_test_suite(notes);
+    }
     report.add_test_suite(scenarios(summary));
     report.to_string().map_err(io::Error::other)
 }
@@ -40,7 +45,7 @@ fn property_case(summary: &Summary<'_>, property: &Property) -> TestCase {
         Verdict::Violated => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_type(verdict.word());
-            status.set_message(format!("violated in {} seeds", tally.failing_seeds));
+            status.set_message(format!("violated in {}", seed_count(tally.failing_seeds)));
             let stories: Vec<String> = tally
                 .failures
                 .iter()
@@ -62,6 +67,19 @@ fn property_case(summary: &Summary<'_>, property: &Property) -> TestCase {
     let mut case = TestCase::new(format!("{} {}", property.id, property.statement), status);
     case.set_classname(property.family.name());
     case
+}
+
+/// A skipped case a note: nothing was judged there.
+fn notes(summary: &Summary<'_>) -> TestSuite {
+    let mut suite = TestSuite::new("notes");
+    for note in summary.notes() {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(format!("noted in {}: the texts are silent", seed_count(note.seeds)));
+        let mut case = TestCase::new(note.title(), status);
+        case.set_classname("notes");
+        suite.add_test_case(case);
+    }
+    suite
 }
 
 /// A case a scenario: seeds that failed, or that say nothing about the system.

@@ -7,6 +7,7 @@ pub mod certificate;
 pub mod findings;
 pub mod junit;
 pub mod paint;
+pub mod paragraph;
 pub mod terminal;
 pub mod whole_files;
 
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use models::defects::Defects;
+use serde::Serialize;
 
 use crate::campaign::conclusion::Selection;
 use crate::campaign::tally::{Tally, Verdict};
@@ -42,6 +44,36 @@ impl Summary<'_> {
         let with = |property: &&&'static Property| self.tally.verdict(property) == verdict;
         self.selection.properties.iter().filter(with).map(|property| property.id).collect()
     }
+
+    /// What was noted, each text once with all the properties that it concerns in equally many seeds, ordered by text.
+    fn notes(&self) -> Vec<Note<'_>> {
+        let mut noted: BTreeMap<(&str, u64), Vec<&'static str>> = BTreeMap::new();
+        for property in &self.selection.properties {
+            let Some(tally) = self.tally.properties.get(property.id) else { continue };
+            for (text, seeds) in &tally.notes {
+                noted.entry((text, *seeds)).or_default().push(property.id);
+            }
+        }
+        noted.into_iter().map(|((text, seeds), properties)| Note { properties, text, seeds }).collect()
+    }
+}
+
+/// One thing that happened where the texts are silent.
+#[derive(Debug, Serialize)]
+pub struct Note<'a> {
+    /// The properties that it keeps from being judged, in registry order.
+    pub properties: Vec<&'static str>,
+    /// What happened.
+    pub text: &'a str,
+    /// In how many seeds.
+    pub seeds: u64,
+}
+
+impl Note<'_> {
+    /// `L1 L2 — what happened`.
+    pub fn title(&self) -> String {
+        format!("{} — {}", self.properties.join(" "), self.text)
+    }
 }
 
 /// The one line that runs a seed again.
@@ -67,6 +99,16 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 seed`, `1,200 seeds`.
+pub fn seed_count(seeds: u64) -> String {
+    format!("{} {}", grouped(seeds), if seeds == 1 { "seed" } else { "seeds" })
+}
+
+/// `sum` over `count`, with one digit after the point; `None` over nothing.
+pub fn mean(sum: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| (sum as f64 / count as f64 * 10.0).round() / 10.0)
+}
+
 /// `part` in a hundred of `whole`, with one digit after the point; `None` of nothing.
 pub fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| (part as f64 / whole as f64 * 1000.0).round() / 10.0)
@@ -82,6 +124,8 @@ mod tests {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(percent(1, 3), Some(33.3));
         assert_eq!(percent(0, 0), None);
+        assert_eq!((mean(7, 2), mean(0, 0)), (Some(3.5), None));
+        assert_eq!([0, 1, 1_200].map(seed_count), ["0 seeds", "1 seed", "1,200 seeds"]);
     }
 
     #[test]

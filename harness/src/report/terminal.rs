@@ -5,14 +5,17 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::paint::Paint;
-use super::{Summary, grouped, percent, replay_line};
+use super::paragraph::{WIDTH, titled, wrapped};
+use super::{Summary, grouped, mean, percent, replay_line, seed_count};
 use crate::campaign::conclusion::Conclusion;
 use crate::campaign::histogram::{Histogram, Quantiles};
 use crate::campaign::tally::{LONG_RUN_STATEMENTS, PropertyTally, Tally, Verdict};
-use crate::check::properties::Property;
+use crate::check::Violation;
 
-/// The widest line of the table.
-const WIDTH: usize = 100;
+/// What this program is called in its own reports.
+const NAME: &str = concat!("lakestream-certify ", env!("CARGO_PKG_VERSION"));
+/// Before lines that belong to what stands above.
+const INDENT: &str = "  ";
 const ID_WIDTH: usize = 4;
 const VERDICT_WIDTH: usize = 13;
 const JUDGEMENTS_WIDTH: usize = 11;
@@ -27,8 +30,10 @@ const TROUBLES_SHOWN: usize = 5;
 pub fn report(summary: &Summary<'_>, seconds: f64, out: &Path, paint: Paint) -> String {
     let mut text = banner(summary, seconds, paint);
     text.push('\n');
-    text.push_str(&verdict_table(summary, paint));
-    text.push('\n');
+    if summary.selection.properties.iter().any(|property| summary.tally.verdict(property) != Verdict::NotTested) {
+        text.push_str(&verdict_table(summary, paint));
+        text.push('\n');
+    }
     text.push_str(&freshness(summary.tally, paint));
     text.push_str(&shares(summary.tally, paint));
     text.push_str(&not_judged(summary, paint));
@@ -44,8 +49,8 @@ pub fn answer(summary: &Summary<'_>, paint: Paint) -> String {
 
 /// What ran, and how fast.
 pub fn banner(summary: &Summary<'_>, seconds: f64, paint: Paint) -> String {
-    let seeds = summary.tally.totals.seeds;
-    let rate = if seconds > 0.0 { seeds as f64 / seconds } else { 0.0 };
+    let totals = &summary.tally.totals;
+    let rate = if seconds > 0.0 { totals.runs as f64 / seconds } else { 0.0 };
     let jail = if summary.jail { "on" } else { "off" };
     let system = if summary.defects.iter().next().is_none() {
         "reference system".to_owned()
@@ -57,15 +62,19 @@ pub fn banner(summary: &Summary<'_>, seconds: f64, paint: Paint) -> String {
         100 => "each run twice".to_owned(),
         percent => format!("{percent} % of them run twice"),
     };
+    let seeds = seed_count(totals.seeds);
+    let scenarios = match summary.tally.scenarios.len() {
+        1 => "1 scenario".to_owned(),
+        scenarios => format!("{scenarios} scenarios"),
+    };
     format!(
-        "{} · {system} · jail: {jail}\n{} seeds of {} scenarios, {twice} · {rate:.1} seeds/s\n",
-        paint.bold(concat!("lakestream-certify ", env!("CARGO_PKG_VERSION"))),
-        grouped(seeds),
-        summary.tally.scenarios.len(),
+        "{}\n{seeds} of {scenarios}, {twice} · {} runs in {seconds:.1} s · {rate:.1} runs/s\n",
+        titled(NAME, &paint.bold(NAME), &format!("· {system} · jail: {jail}"), INDENT),
+        grouped(totals.runs),
     )
 }
 
-/// One line a property.
+/// One line a property, without those that are not tested.
 pub fn verdict_table(summary: &Summary<'_>, paint: Paint) -> String {
     let row = |id: &str, statement: &str, verdict: &str, judgements: &str, seeds: &str| {
         format!(
@@ -79,6 +88,9 @@ pub fn verdict_table(summary: &Summary<'_>, paint: Paint) -> String {
     for property in &summary.selection.properties {
         let tally = summary.tally.properties.get(property.id).unwrap_or(&nothing);
         let verdict = summary.tally.verdict(property);
+        if verdict == Verdict::NotTested {
+            continue;
+        }
         let word = painted(verdict, &format!("{:<VERDICT_WIDTH$}", verdict.word()), paint);
         text.push_str(&row(
             property.id,
@@ -150,13 +162,12 @@ fn freshness(tally: &Tally, paint: Paint) -> String {
 fn shares(tally: &Tally, paint: Paint) -> String {
     let totals = &tally.totals;
     let share = |part, whole| percent(part, whole).map_or("–".to_owned(), |percent| format!("{percent:.1} %"));
-    let mean_rounds = match totals.judged_seeds {
-        0 => "–".to_owned(),
-        seeds => format!("{:.1}", totals.rounds_committed as f64 / seeds as f64),
-    };
+    let mean = |sum| mean(sum, totals.judged_seeds).map_or("–".to_owned(), decimal);
     let lines = [
         (format!("runs with ≥ {LONG_RUN_STATEMENTS} statements"), share(totals.long_runs, totals.judged_seeds)),
-        ("tiering rounds committed, mean a run".to_owned(), mean_rounds),
+        ("tiering rounds committed, mean a run".to_owned(), mean(totals.rounds_committed)),
+        ("calls between parts, mean a run".to_owned(), mean(totals.port_calls)),
+        ("data files, mean a run".to_owned(), mean(totals.data_files)),
         ("writes that were acked".to_owned(), share(totals.writes_acked, totals.writes)),
         ("statements that read".to_owned(), share(totals.reads, totals.statements)),
         ("seeds with a fault that struck".to_owned(), share(totals.seeds_with_fault, totals.judged_seeds)),
@@ -174,17 +185,26 @@ fn shares(tally: &Tally, paint: Paint) -> String {
     text
 }
 
-/// The properties that got no judgement, and why.
+/// With thousands parted and one digit after the point.
+fn decimal(number: f64) -> String {
+    let tenths = (number * 10.0).round() as u64;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
+}
+
+/// The properties that got no judgement and why, and what was noted.
 fn not_judged(summary: &Summary<'_>, paint: Paint) -> String {
     let mut text = String::new();
+    let mut list = |verdict: Verdict, reason: &str, ids: &[&str]| {
+        let heading = paint.bold(&format!("{} ({reason}):", verdict.word()));
+        let _ = writeln!(text, "{heading}\n{}", wrapped(&ids.join(", "), INDENT, INDENT));
+    };
     for (verdict, reason) in [
         (Verdict::NotExercised, "nothing happened that could be judged"),
         (Verdict::Inconclusive, "the evidence decided nothing"),
     ] {
         let ids = summary.ids_with(verdict);
         if !ids.is_empty() {
-            let heading = paint.bold(&format!("{} ({reason}):", verdict.word()));
-            let _ = writeln!(text, "{heading}\n{}", wrapped(&ids));
+            list(verdict, reason, &ids);
         }
     }
     let mut not_tested: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -194,22 +214,14 @@ fn not_judged(summary: &Summary<'_>, paint: Paint) -> String {
         }
     }
     for (reason, ids) in not_tested {
-        let heading = paint.bold(&format!("{} ({reason}):", Verdict::NotTested.word()));
-        let _ = writeln!(text, "{heading}\n{}", wrapped(&ids));
+        list(Verdict::NotTested, &reason, &ids);
     }
-    let noted: Vec<&Property> = summary
-        .selection
-        .properties
-        .iter()
-        .copied()
-        .filter(|property| summary.tally.properties.get(property.id).is_some_and(|tally| !tally.notes.is_empty()))
-        .collect();
-    if !noted.is_empty() {
+    let notes = summary.notes();
+    if !notes.is_empty() {
         let _ = writeln!(text, "{}", paint.bold("noted (the texts are silent):"));
-        for property in noted {
-            for (note, seeds) in &summary.tally.properties[property.id].notes {
-                let _ = writeln!(text, "  {:<ID_WIDTH$} {note} ({} seeds)", property.id, grouped(*seeds));
-            }
+        for note in notes {
+            let line = format!("{} ({})", note.title(), seed_count(note.seeds));
+            let _ = writeln!(text, "{}", wrapped(&line, INDENT, "    "));
         }
     }
     if !text.is_empty() {
@@ -218,31 +230,17 @@ fn not_judged(summary: &Summary<'_>, paint: Paint) -> String {
     text
 }
 
-/// Ids, indented, in lines of at most [`WIDTH`].
-fn wrapped(ids: &[&str]) -> String {
-    let mut lines = vec!["  ".to_owned()];
-    for (place, id) in ids.iter().enumerate() {
-        let item = if place + 1 == ids.len() { (*id).to_owned() } else { format!("{id}, ") };
-        if lines.last().is_some_and(|line| line.len() + item.len() > WIDTH) {
-            lines.push("  ".to_owned());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(&item);
-        }
-    }
-    lines.join("\n")
-}
-
 /// Seeds that say nothing about the system.
 fn troubles(summary: &Summary<'_>, paint: Paint) -> String {
     let troubles = &summary.tally.troubles;
     if troubles.is_empty() {
         return String::new();
     }
-    let heading = format!("{} seeds say nothing about the system", grouped(troubles.len() as u64));
+    let heading = format!("trouble: nothing is said about the system by {}", seed_count(troubles.len() as u64));
     let mut text = format!("{}\n", paint.red(&heading));
     for trouble in troubles.iter().take(TROUBLES_SHOWN) {
-        let _ = writeln!(text, "  {}: {}", trouble.seed, trouble.message);
+        let message = format!("{}: {}", trouble.seed, trouble.message);
+        let _ = writeln!(text, "{}", wrapped(&message, INDENT, "    "));
         let _ = writeln!(text, "  {}", replay_line(&trouble.seed, summary.defects));
     }
     if troubles.len() > TROUBLES_SHOWN {
@@ -263,12 +261,13 @@ fn conclusion(summary: &Summary<'_>, paint: Paint) -> String {
         Conclusion::Inconclusive => {
             let missing: Vec<_> = summary.selection.missing(tally).iter().map(|property| property.id).collect();
             let heading = paint.yellow("inconclusive: no decided judgement of required properties:");
-            format!("{heading}\n{}\n", wrapped(&missing))
+            format!("{heading}\n{}\n", wrapped(&missing.join(", "), INDENT, INDENT))
         }
         Conclusion::Trouble => format!("{} see the seeds above\n", paint.red("trouble:")),
         Conclusion::Violated => {
             let violated = summary.ids_with(Verdict::Violated);
-            format!("{} {}\n\n", paint.red("violated:"), violated.join(", "))
+            let title = "violated:";
+            format!("{}\n\n", titled(title, &paint.red(title), &violated.join(", "), INDENT))
         }
     }
 }
@@ -279,16 +278,15 @@ fn failures(summary: &Summary<'_>, paint: Paint) -> String {
     for property in &summary.selection.properties {
         let Some(tally) = summary.tally.properties.get(property.id) else { continue };
         let Some(first) = tally.failures.first() else { continue };
-        let mut block = format!("{} {}\n", paint.red(property.id), property.statement);
+        let mut block = format!("{}\n", titled(property.id, &paint.red(property.id), property.statement, INDENT));
         let _ = writeln!(
             block,
-            "  violated in {} of {} seeds, first in {}",
+            "  violated in {} of {}, first in {}",
             grouped(tally.failing_seeds),
-            grouped(tally.seeds_exercised),
+            seed_count(tally.seeds_exercised),
             first.seed
         );
-        let _ = writeln!(block, "  {}", first.violation.argument);
-        let _ = writeln!(block, "  events {}", event_list(&first.violation.events));
+        let _ = writeln!(block, "{}", violation(&first.violation));
         if let Some(bundle) = summary.bundles.get(&first.seed) {
             let _ = writeln!(block, "  bundle: {}", bundle.display());
         }
@@ -298,9 +296,11 @@ fn failures(summary: &Summary<'_>, paint: Paint) -> String {
     blocks.join("\n")
 }
 
-/// Ordinals with commas.
-pub fn event_list(events: &[u64]) -> String {
-    events.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+/// A violation's argument and the ordinals of the events that prove it, indented and wrapped.
+pub fn violation(violation: &Violation) -> String {
+    let events: Vec<String> = violation.events.iter().map(u64::to_string).collect();
+    let argument = wrapped(&violation.argument, INDENT, INDENT);
+    format!("{argument}\n{}", wrapped(&format!("events {}", events.join(", ")), INDENT, "    "))
 }
 
 #[cfg(test)]
@@ -310,7 +310,6 @@ mod tests {
     use super::*;
     use crate::campaign::conclusion::Selection;
     use crate::campaign::tally::Failing;
-    use crate::check::Violation;
     use crate::check::properties;
 
     #[test]
@@ -320,10 +319,8 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_wrapped() {
-        let ids = ["C10"; 60];
-        assert!(wrapped(&ids).lines().count() > 1);
-        assert!(wrapped(&ids).lines().all(|line| line.len() <= WIDTH));
+    fn means_are_readable() {
+        assert_eq!([0.0, 9.96, 3_019.6].map(decimal), ["0.0", "10.0", "3,019.6"]);
     }
 
     #[test]
@@ -334,8 +331,13 @@ mod tests {
         property.seeds_exercised = 1_200;
         property.violations = 1;
         property.failing_seeds = 1;
-        let violation = Violation { argument: "Row w1 appears twice in db.t.".to_owned(), events: vec![3, 17] };
+        let argument = format!("Row w1 appears twice in db.t.{}", " It was seen.".repeat(20));
+        let violation = Violation { argument, events: (3..90).collect() };
         property.failures.push(Failing { seed: "steady@7".to_owned(), violation });
+        for id in ["L1", "L2", "F1"] {
+            let note = format!("alter_columns succeeded: {}", "the texts do not say what follows ".repeat(4));
+            tally.properties.entry(id).or_default().notes.insert(note, if id == "F1" { 1 } else { 7 });
+        }
         let selection = Selection { properties: properties::ALL.iter().collect(), named: false };
         let defects = Defects::from_iter([Defect::TwoHolders]);
         let bundles = BTreeMap::from([("steady@7".to_owned(), "certificate/steady@7".into())]);
@@ -349,12 +351,16 @@ mod tests {
         };
         let text = report(&summary, 2.0, Path::new("certificate"), Paint::OFF);
         assert_eq!(text.lines().last(), Some("lakestream-certify replay steady@7 --defect two-holders"), "{text}");
-        for part in ["Row w1 appears twice in db.t.", "events 3, 17", "bundle: certificate/steady@7", "12,345,678"] {
+        for part in ["Row w1 appears twice in db.t.", "events 3, 4, ", "bundle: certificate/steady@7", "12,345,678"] {
             assert!(text.contains(part), "expected {part:?} in {text}");
         }
-        for line in verdict_table(&summary, Paint::OFF).lines() {
+        for line in text.lines() {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
+        let table = verdict_table(&summary, Paint::OFF);
+        assert!(!table.contains("not tested"), "{table}");
+        assert_eq!(text.matches("  L1 L2 — alter_columns succeeded").count(), 1, "{text}");
+        assert!(text.contains("  F1 — alter_columns succeeded") && text.contains("(1 seed)"), "{text}");
         let painted = report(&summary, 2.0, Path::new("certificate"), Paint { on: true });
         assert!(painted.contains("\x1b[31;1mL3\x1b[0m"), "{painted}");
     }

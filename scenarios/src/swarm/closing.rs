@@ -14,6 +14,9 @@ use crate::scenario::TableKind;
 /// The deadline of statements after the chaos phase: generous, for they must not need it.
 pub(super) const CLOSING_DEADLINE_MS: u64 = 10_000;
 
+/// In how many of a thousand runs somebody waits for the lake's declared bound.
+const PATIENT_PERMILLE: u64 = 300;
+
 /// Every kind of read, of both views.
 const READS: [(Read, bool); 6] = [
     (Read::Select, false),
@@ -70,8 +73,23 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
         let turn = tailer.turn(Phase::Healed);
         steps.push(turn.step(number as u64 * 50, CLOSING_DEADLINE_MS, changes(table.real_time(), 400)));
     }
+    if place.chance("patient", 0, PATIENT_PERMILLE) {
+        steps.extend(patient_reads(run, cast));
+    }
     steps.extend(guards::healed(run, cast));
     steps
+}
+
+/// Base reads after a healthy window of the whole declared bound, before which a base view promises nothing (F2). Not
+/// in every run: the wait is long.
+fn patient_reads(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
+    // What strikes at the last moment of the chaos may still be on its way for a call's patience.
+    let slack_ms = 2 * run.system.call_timeout_ms;
+    let bounds = run.system.bounds(run.tables.len() as u64);
+    let at_ms = bounds.lake_freshness_ms + bounds.recovery_ms + slack_ms;
+    let reader = &mut cast.readers[0];
+    let read = |table: &Table| reader.turn(Phase::Healed).step(at_ms, CLOSING_DEADLINE_MS, select_base(table));
+    run.tables.iter().map(read).collect()
 }
 
 /// The drained phase.

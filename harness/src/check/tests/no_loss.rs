@@ -60,7 +60,16 @@ fn l1_is_noted_after_an_event_on_which_the_texts_are_silent() {
     story.ok(&off, json!("done")).read(&[]);
     story.says_nothing("L1");
     let notes = &story.findings().judgements["L1"].notes;
-    assert!(notes.len() == 1 && notes[0].contains("alter_options"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].starts_with("alter_options succeeded on a lake-stream table"), "{notes:?}");
+    assert!(!notes[0].contains("db.t") && !notes[0].contains("event"), "the same in every run: {notes:?}");
+}
+
+#[test]
+fn l1_has_no_note_about_a_table_that_never_was_in_the_mode() {
+    let mut story = Story::plain();
+    let truncate = story.begin("d", json!({"truncate_table": {"table": "db.t"}}));
+    story.ok(&truncate, json!("done"));
+    assert!(story.findings().judgements["L1"].notes.is_empty());
 }
 
 #[test]
