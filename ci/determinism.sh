@@ -11,6 +11,11 @@ for binary in "$release" "$debug"; do
   [[ -x "$binary" ]] || { echo "expected a built binary at $binary, found none" >&2; exit 2; }
 done
 
+# Where the bundles of failing seeds go: nobody reads them here.
+LAKESTREAM_CERTIFY_OUT="$(mktemp -d)"
+export LAKESTREAM_CERTIFY_OUT
+trap 'rm -rf "$LAKESTREAM_CERTIFY_OUT"' EXIT
+
 # The trace hash of scenario $2 on seed $3, out of a run of the seeds $4 by binary $1; empty if there is none.
 # A violated property or trouble (the second run of a seed differs) is no reason to stop: a hash is compared all the same.
 trace_hash() {

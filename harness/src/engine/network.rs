@@ -94,9 +94,9 @@ pub struct Parcel {
     pub reply_ms: u64,
 }
 
-/// From a caller to a part.
-type FromTo = (Rc<str>, &'static str);
 type SiteKey = (Rc<str>, Option<TablePath>, &'static str);
+/// Caller and called part.
+type WayKey = (Rc<str>, &'static str);
 
 /// All ports of one run, with the clock, the trace and the history.
 pub struct Network {
@@ -112,7 +112,7 @@ pub struct Network {
     sites: RefCell<BTreeMap<SiteKey, Site>>,
     trace: RefCell<Trace>,
     events: RefCell<Vec<Entry>>,
-    ways: RefCell<BTreeMap<FromTo, Rc<Way>>>,
+    ways: RefCell<BTreeMap<WayKey, Rc<Way>>>,
     healed: Cell<bool>,
     spent: Cell<u64>,
     trouble: RefCell<Option<Trouble>>,

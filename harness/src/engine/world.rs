@@ -41,9 +41,6 @@ pub struct World {
     damage: Option<Damage>,
 }
 
-/// Where a session works: its host, and what its luck is drawn for.
-type Place = (Rc<HostState>, Rc<Scope>);
-
 /// What builds parts: the hosts there are, and what stands behind their ports.
 struct Builder {
     network: Rc<Network>,
@@ -152,8 +149,8 @@ impl World {
         }
         let names: std::collections::BTreeSet<&str> =
             plan.statements().map(|(_, planned)| planned.session.as_str()).chain([SETUP_SESSION]).collect();
-        let places: Rc<BTreeMap<String, Place>> =
-            Rc::new(names.iter().map(|name| ((*name).to_owned(), (HostState::new(name), scope(name)))).collect());
+        let places = names.iter().map(|name| ((*name).to_owned(), (HostState::new(name), scope(name))));
+        let places: Rc<BTreeMap<_, _>> = Rc::new(places.collect());
         let system = {
             let (builder, places, config) = (builder.clone(), places.clone(), plan.system.client.clone());
             Rc::new(ReferenceSystem::new(move |session, incarnation| {
