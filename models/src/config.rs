@@ -77,7 +77,7 @@ pub struct SystemConfig {
 impl SystemConfig {
     /// The longest that one tiering round of one table takes where nothing is wrong: its reading time, then the calls
     /// that finish it.
-    fn longest_round_ms(&self) -> u64 {
+    pub fn longest_round_ms(&self) -> u64 {
         // Writing files, manifests and the snapshot is a bounded chain of calls; a commit that loses a race to an
         // overwrite repeats part of it.
         const CALLS_TO_FINISH: u64 = 60;

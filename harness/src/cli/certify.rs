@@ -23,7 +23,7 @@ use crate::engine::sim;
 use crate::report::{Summary, bundle, certificate, junit, terminal, whole_files};
 
 /// How many seeds a campaign without options runs.
-const DEFAULT_SEEDS: u64 = 1_200;
+const DEFAULT_SEEDS: u64 = 1_000;
 
 /// After so many seeds that say nothing about the system, the campaign ends.
 const TROUBLES_TOLERATED: usize = 10;
@@ -37,7 +37,7 @@ pub struct Options {
     /// Judge only this property, and require it (repeatable)
     #[arg(long = "property", value_name = "ID", env = "LAKESTREAM_CERTIFY_PROPERTY", value_delimiter = ',')]
     properties: Vec<String>,
-    /// N seeds in all, spread over the scenarios by weight [default: 1200]; or A..B: each of these (B excluded) with
+    /// N seeds in all, spread over the scenarios by weight [default: 1000]; or A..B: each of these (B excluded) with
     /// every scenario
     #[arg(long, value_name = "N|A..B", env = "LAKESTREAM_CERTIFY_SEEDS", value_parser = values::seeds)]
     seeds: Option<SeedRange>,

@@ -94,13 +94,11 @@ impl HostState {
         self.up.get() && !self.paused.replace(true)
     }
 
-    /// Lets it go on. `false` if it was not paused.
-    pub fn resume(&self) -> bool {
-        let was_paused = self.paused.replace(false);
-        if was_paused {
+    /// Lets it go on, if it was paused.
+    pub fn resume(&self) {
+        if self.paused.replace(false) {
             self.changed.notify_waiters();
         }
-        was_paused
     }
 
     /// Returns once the host is not paused; at once if it is down.

@@ -4,8 +4,8 @@
 
 use std::cell::Cell;
 use std::hash::Hash;
+use std::pin::pin;
 use std::rc::Rc;
-use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
 use models::contract::{Failure, FailureCode};
@@ -74,9 +74,10 @@ impl Journey {
         let ordinal = self.way.send();
         pass(parcel.request_ms).await;
         match parcel.fault {
-            Some(CallFault::Delay { by_ms }) => pass(by_ms).await,
+            Some(CallFault::Delay { by_ms }) => self.network.hold_back(by_ms).await,
             Some(CallFault::Reorder { at_most_ms }) => {
-                let _ = tokio::time::timeout(Duration::from_millis(at_most_ms), self.way.overtaken(ordinal)).await;
+                let held_back = self.network.hold_back(at_most_ms);
+                futures::future::select(pin!(held_back), pin!(self.way.overtaken(ordinal))).await;
             }
             _ => {}
         }
@@ -91,17 +92,19 @@ impl Journey {
                 self.network.crash(&self.caller, restart_after_ms);
                 return;
             }
-            Some(CallFault::ReplyDelay { by_ms }) => pass(by_ms).await,
+            Some(CallFault::ReplyDelay { by_ms }) => self.network.hold_back(by_ms).await,
             _ => {}
         }
         pass(parcel.reply_ms).await;
         if self.is_cut(self.part, &self.caller.name) {
             return self.lose(answer).await;
         }
+        let certainly_without_effect = outcome.as_ref().is_err_and(|failure| failure.definite);
         // Nobody may be waiting any more; then the answer is lost.
         let _ = answer.send(outcome);
-        if let Some(CallFault::Duplicate { after_ms }) = parcel.fault {
-            pass(after_ms).await;
+        // A request that was refused for certain is not repeated by any network: its caller may rely on that.
+        if let (Some(CallFault::Duplicate { after_ms }), false) = (parcel.fault, certainly_without_effect) {
+            self.network.hold_back(after_ms).await;
             // The second arrival has its effect; its answer finds nobody.
             let _ = self.arrive(&Parcel { fault: None, ..parcel }, request, &deliver).await;
         }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::hash::Hash;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -42,33 +43,34 @@ pub struct Edge {
 }
 
 /// What a caller is busy with: the step of a session, the round of a worker. Latencies are drawn by it and by the
-/// occurrence within it, so that removing one step of a plan leaves every other step's luck as it was (rule 1).
+/// occurrence within it, so that removing one step of a plan leaves every other step's luck as it was (rule 1). A
+/// caller that serves many at once, like the coordinator, is busy with nothing in particular: its luck is that of the
+/// table and the call, counted.
 pub struct Scope {
     actor: Rc<str>,
     draws: Draws,
-    place: Cell<Place>,
+    step: Cell<Option<Place>>,
     occurrence: Cell<u64>,
 }
 
 impl Scope {
     /// An actor that has not begun anything yet.
     pub fn new(seed: u64, actor: &str) -> Rc<Self> {
-        let draws = Draws { seed };
-        let place = Cell::new(draws.at(actor, ""));
-        Rc::new(Self { actor: Rc::from(actor), draws, place, occurrence: Cell::new(0) })
+        Rc::new(Self { actor: Rc::from(actor), draws: Draws { seed }, step: Cell::new(None), occurrence: Cell::new(0) })
     }
 
     /// The actor begins something else.
     pub fn enter(&self, step: &str) {
-        self.place.set(self.draws.at(&self.actor, step));
+        self.step.set(Some(self.draws.at(&self.actor, step)));
         self.occurrence.set(0);
     }
 
-    /// The next call of this step draws its luck here.
-    fn draw(&self, call: &'static str) -> u64 {
+    /// A call draws its luck: the `nth` of its site, and the next of this step.
+    fn draw(&self, call: &'static str, site: &str, nth: u64) -> u64 {
+        let Some(step) = self.step.get() else { return self.draws.at(&self.actor, site).draw(call, nth) };
         let occurrence = self.occurrence.get();
         self.occurrence.set(occurrence + 1);
-        self.place.get().draw(call, occurrence)
+        step.draw(call, occurrence)
     }
 }
 
@@ -114,6 +116,9 @@ pub struct Network {
     events: RefCell<Vec<Entry>>,
     ways: RefCell<BTreeMap<WayKey, Rc<Way>>>,
     healed: Cell<bool>,
+    healing: Notify,
+    /// Faults with a duration that have begun and not ended.
+    open_windows: RefCell<Vec<(&'static str, Rc<str>)>>,
     spent: Cell<u64>,
     trouble: RefCell<Option<Trouble>>,
     troubled: Notify,
@@ -139,6 +144,8 @@ impl Network {
             events: RefCell::default(),
             ways: RefCell::default(),
             healed: Cell::new(false),
+            healing: Notify::new(),
+            open_windows: RefCell::default(),
             spent: Cell::new(0),
             trouble: RefCell::new(None),
             troubled: Notify::new(),
@@ -268,6 +275,8 @@ impl Network {
         if between {
             self.count(|statistics| statistics.crashed_between_commit_and_registration = true);
         }
+        // A crash ends a pause.
+        self.end_window("pause", &host.name);
         self.observe_fault("crash", &host.name, FaultPhase::Start);
         let (network, host, incarnation) = (self.clone(), host.clone(), host.incarnation());
         self.spawn(async move {
@@ -295,10 +304,36 @@ impl Network {
         tokio::time::sleep(Duration::from_millis(1)).await;
         let hosts: Vec<_> = self.hosts.borrow().values().cloned().collect();
         for host in hosts {
-            if host.resume() {
-                self.observe_fault("pause", &host.name, FaultPhase::End);
-            }
+            host.resume();
             self.restart(&host, host.incarnation());
+        }
+        let open = self.open_windows.borrow().clone();
+        open.iter().for_each(|(kind, target)| self.end_window(kind, target));
+        self.healing.notify_waiters();
+        // What was held back is on its way now; let it arrive before anybody says that all is healed.
+        tokio::time::sleep(Duration::from_millis(2 * self.max_call_ms)).await;
+    }
+
+    /// A fault with a duration begins.
+    pub fn begin_window(&self, kind: &'static str, target: &Rc<str>) {
+        self.open_windows.borrow_mut().push((kind, target.clone()));
+        self.observe_fault(kind, target, FaultPhase::Start);
+    }
+
+    /// It ends, if it has not ended already.
+    pub fn end_window(&self, kind: &'static str, target: &str) {
+        let mut open = self.open_windows.borrow_mut();
+        if let Some(position) = open.iter().position(|(other, at)| *other == kind && &**at == target) {
+            open.remove(position);
+            self.observe_fault(kind, target, FaultPhase::End);
+        }
+    }
+
+    /// Holds something back for a while, but no longer than the chaos lasts.
+    pub async fn hold_back(&self, duration_ms: u64) {
+        let healing = self.healing.notified();
+        if !self.healed.get() {
+            futures::future::select(pin!(pass(duration_ms)), pin!(healing)).await;
         }
     }
 
@@ -376,11 +411,11 @@ impl Network {
             moment: Moment::Sent,
             fingerprint: fingerprint(request),
         });
+        let luck = edge.scope.draw(call, &trace.sites[index as usize], nth);
         drop((sites, trace));
         self.count(|statistics| statistics.port_calls += 1);
         // A healthy call takes at most max_call_ms: half for the way there, half for the work and the way back.
         let half_ms = (self.max_call_ms / 2).max(1);
-        let luck = edge.scope.draw(call);
         let request_ms = self.min_call_ms.min(half_ms) + luck % (half_ms + 1 - self.min_call_ms.min(half_ms));
         let reply_ms = (luck >> 32) % (half_ms / 2 + 1);
         let parcel = Parcel { site: index, nth, fault, request_ms, reply_ms };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use models::contract::{FailureCode, Host, Output, Statement, System, TablePath};
 use models::system::ReferenceSystem;
-use scenarios::plan::{Phase, PlannedStatement};
+use scenarios::plan::{NEXT_POSITION, Phase, PlannedStatement};
 use tokio::time::Instant as SimulatedInstant;
 
 use super::hosts::HostState;
@@ -16,8 +16,6 @@ use super::network::{Network, Scope};
 use super::observer::Observer;
 use crate::history::{Event, Moment};
 
-/// In plans: go on where the session's last `changes` of this table ended.
-const NEXT_POSITION: &str = "next";
 /// Where a changelog begins.
 const EARLIEST: &str = "earliest";
 

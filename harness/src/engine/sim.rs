@@ -31,6 +31,7 @@ const EVENT_BUDGET: u64 = 20_000_000;
 
 /// What the reference system, run by this engine, can do.
 pub const CAPABILITIES: &[&str] = &[
+    "warehouse",
     "append",
     "primary-key",
     "partitions",

@@ -23,7 +23,7 @@ use super::observer::Observer;
 use super::ports::{CoordinatorPort, LakePort, StorePort, TableNames};
 use super::session::{Session, SessionHost};
 use super::sim::{Damage, RunOptions, Trouble};
-use crate::history::{Event, FaultPhase, RunPhase};
+use crate::history::{Event, RunPhase};
 
 /// How often the observer looks.
 const OBSERVE_EVERY_MS: u64 = 50;
@@ -37,6 +37,8 @@ pub struct World {
     observer: Rc<Observer>,
     system: Rc<ReferenceSystem>,
     sessions: BTreeMap<String, Rc<Session>>,
+    /// What the setup session is busy with.
+    setup: Rc<Scope>,
     objects: Rc<MemoryObjectStore>,
     damage: Option<Damage>,
 }
@@ -179,6 +181,7 @@ impl World {
         });
         Self {
             sessions: sessions.collect(),
+            setup: places[SETUP_SESSION].1.clone(),
             plan: plan.clone(),
             network: network.clone(),
             observer,
@@ -236,6 +239,7 @@ impl World {
                 side: planned.side,
             };
             let step = format!("setup.{}", planned.table);
+            self.setup.enter(&step);
             if let Err(failure) = self.system.execute(SETUP_SESSION, &step, statement).await {
                 return Err(Trouble::Setup { table: planned.table.to_string(), message: failure.message });
             }
@@ -297,6 +301,8 @@ impl World {
             }
             tokio::time::sleep(Duration::from_millis(OBSERVE_EVERY_MS)).await;
         }
+        // A round that lost its table may still be writing files that nobody will ever refer to.
+        tokio::time::sleep(Duration::from_millis(self.plan.system.longest_round_ms())).await;
         true
     }
 
@@ -344,7 +350,6 @@ impl World {
                         },
                         move || {
                             also_ways().for_each(|(from, to)| mend.faults.mend(&from, &to));
-                            true
                         },
                     );
                 }
@@ -362,7 +367,6 @@ impl World {
                         },
                         move || {
                             end.faults.end_outage(&back);
-                            true
                         },
                     );
                 }
@@ -370,7 +374,7 @@ impl World {
         }
     }
 
-    /// A fault with a beginning and an end; each says whether it changed anything.
+    /// A fault with a beginning and an end; the beginning says whether it changed anything.
     fn schedule_window(
         &self,
         kind: &'static str,
@@ -378,7 +382,7 @@ impl World {
         at_ms: u64,
         for_ms: u64,
         begin: impl FnOnce() -> bool + 'static,
-        end: impl FnOnce() -> bool + 'static,
+        end: impl FnOnce() + 'static,
     ) {
         let network = self.network.clone();
         self.network.spawn(async move {
@@ -386,10 +390,11 @@ impl World {
             if network.is_healed() || !begin() {
                 return;
             }
-            network.observe_fault(kind, &target, FaultPhase::Start);
+            network.begin_window(kind, &target);
             tokio::time::sleep(Duration::from_millis(for_ms)).await;
-            if !network.is_healed() && end() {
-                network.observe_fault(kind, &target, FaultPhase::End);
+            if !network.is_healed() {
+                end();
+                network.end_window(kind, &target);
             }
         });
     }
