@@ -3,7 +3,7 @@
 //!
 //! Format: `history.md`, version 1, JSON lines: a header, then one event a line. This module never judges.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
 
 use models::contract::{
@@ -296,6 +296,8 @@ impl History {
             }
         };
         let mut events: Vec<Entry> = Vec::new();
+        let mut known: BTreeSet<String> = BTreeSet::new();
+        let mut open: BTreeSet<String> = BTreeSet::new();
         for (index, line) in lines {
             let number = index + 1;
             let line = line.map_err(|error| format!("line {number} cannot be read: {error}"))?;
@@ -309,6 +311,18 @@ impl History {
             }
             if events.last().is_some_and(|last| last.at_ms > entry.at_ms) {
                 return Err(format!("line {number}: at_ms goes back to {}", entry.at_ms));
+            }
+            match &entry.event {
+                Event::Invoke { op, .. } if !known.insert(op.clone()) => {
+                    return Err(format!("line {number}: expected an op that was not invoked before, found {op:?}"));
+                }
+                Event::Invoke { op, .. } => {
+                    open.insert(op.clone());
+                }
+                Event::Ok { op, .. } | Event::Fail { op, .. } if !open.remove(op) => {
+                    return Err(format!("line {number}: expected the end of an operation in flight, found {op:?}"));
+                }
+                _ => {}
             }
             events.push(entry);
         }

@@ -26,6 +26,10 @@ pub const PLAN_VERSION: u32 = 1;
 /// first. A plan cannot spell positions: they are the system's.
 pub const NEXT_POSITION: &str = "next";
 
+/// The column that names each row that a plan writes, where a table has it: unique within the table. Reads are judged
+/// by it.
+pub const WRITE_ID: &str = "w";
+
 /// One run, as data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -80,6 +80,8 @@ impl Schedule {
         match &self.range {
             SeedRange::Unlimited => None,
             _ if self.shard == Shard::WHOLE => Some(self.size_of_whole()),
+            // A shard counts its part by walking the whole, so it says nothing about a campaign without a near end.
+            _ if self.size_of_whole() > 10_000_000 => None,
             _ => Some(self.clone().count() as u64),
         }
     }
@@ -142,7 +144,8 @@ impl Iterator for Schedule {
 
 /// A seed as people write it: a number is itself, any other text (a commit hash, say) is hashed.
 pub fn seed_of(text: &str) -> u64 {
-    text.parse().unwrap_or_else(|_| xxh3_64(text.as_bytes()))
+    // The largest number has no range that ends behind it, so it counts as text.
+    text.parse().ok().filter(|seed| *seed < u64::MAX).unwrap_or_else(|| xxh3_64(text.as_bytes()))
 }
 
 #[cfg(test)]

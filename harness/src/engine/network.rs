@@ -115,6 +115,8 @@ pub struct Network {
     trace: RefCell<Trace>,
     events: RefCell<Vec<Entry>>,
     ways: RefCell<BTreeMap<WayKey, Rc<Way>>>,
+    /// Faults strike in the chaos phase only.
+    faults_strike: Cell<bool>,
     healed: Cell<bool>,
     healing: Notify,
     /// Faults with a duration that have begun and not ended.
@@ -143,6 +145,7 @@ impl Network {
             trace: RefCell::default(),
             events: RefCell::default(),
             ways: RefCell::default(),
+            faults_strike: Cell::new(true),
             healed: Cell::new(false),
             healing: Notify::new(),
             open_windows: RefCell::default(),
@@ -337,6 +340,11 @@ impl Network {
         }
     }
 
+    /// Whether the faults of single calls strike from now on.
+    pub fn let_faults_strike(&self, strike: bool) {
+        self.faults_strike.set(strike);
+    }
+
     /// Whether the chaos is over.
     pub fn is_healed(&self) -> bool {
         self.healed.get()
@@ -403,7 +411,7 @@ impl Network {
         });
         site.calls += 1;
         let (index, nth) = (site.index, site.calls);
-        let fault = site.faults.remove(&nth);
+        let fault = if self.faults_strike.get() { site.faults.remove(&nth) } else { None };
         trace.entries.push(TraceEntry {
             at_ms: self.now_ms(),
             site: index,

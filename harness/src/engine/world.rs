@@ -193,7 +193,9 @@ impl World {
 
     /// The whole run, from the first table to the last look at the lake's files.
     pub async fn run(self) -> Result<(), Trouble> {
+        self.network.let_faults_strike(false);
         self.create_tables().await?;
+        self.network.let_faults_strike(true);
         let began_ms = self.network.now_ms();
         self.enter(RunPhase::Chaos);
         self.observe_now_and_then();

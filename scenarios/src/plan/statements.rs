@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use models::contract::{ColumnChange, Filter, RowSet, Statement, TablePath, TableSchema, Value, coerce};
 
+use super::WRITE_ID;
+
 type Tables<'a> = BTreeMap<&'a TablePath, &'a TableSchema>;
 
 /// The definition of a planned table, or of one whose name is a planned one and a suffix that begins with `_`: a table
@@ -99,7 +101,13 @@ pub(super) fn check_statement(statement: &Statement, tables: &Tables<'_>) -> Res
 }
 
 fn check_rows(rows: &RowSet, schema: &TableSchema) -> Result<(), String> {
-    rows.conform(schema).map(|_| ()).map_err(|failure| failure.message)
+    let conformed = rows.conform(schema).map_err(|failure| failure.message)?;
+    match schema.position(WRITE_ID) {
+        Some(position) if conformed.iter().any(|row| row[position].is_null()) => {
+            Err(format!("expected every row to have a write id in `{WRITE_ID}`, found one without"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_key(columns: &[&str], schema: &TableSchema) -> Result<(), String> {

@@ -7,12 +7,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use models::config::SystemConfig;
-use models::contract::{BUCKET, BUCKET_KEY, TablePath, TableSchema};
+use models::contract::{BUCKET, BUCKET_KEY, Statement, TablePath, TableSchema};
 
 use super::calls::{
     CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, STORE, TIERING, check_call, is_system_name, tiering_worker,
 };
-use super::{Action, CallAddress, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement};
+use super::{Action, CallAddress, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement, WRITE_ID};
+
+/// The longest phase, deadline or delay: ten simulated minutes. Longer ones say nothing more and outlast patience.
+const LONGEST_PHASE_MS: u64 = 600_000;
+/// The longest timing of a part.
+const LONGEST_TIMING_MS: u64 = 60_000;
+/// The most tiering workers.
+const MOST_WORKERS: u32 = 16;
 
 impl Plan {
     /// Whether the plan makes sense and stays within what a correct system survives (rule 7).
@@ -21,7 +28,7 @@ impl Plan {
             return Err(format!("expected a plan of version {PLAN_VERSION}, found version {}", self.version));
         }
         check_system(&self.system, self.min_call_ms)?;
-        positive("chaos_ms", self.chaos_ms)?;
+        between("chaos_ms", self.chaos_ms, 1, LONGEST_PHASE_MS)?;
         let tables = self.check_tables()?;
         let sessions: BTreeSet<&str> = self.statements().map(|(_, planned)| planned.session.as_str()).collect();
         let mut ids = BTreeSet::new();
@@ -38,7 +45,32 @@ impl Plan {
             };
             checked.map_err(|found| format!("step `{}`: {found}", step.id))?;
         }
+        self.check_write_ids()?;
         self.check_survivable()
+    }
+
+    /// Whether every row that is written to a table has a write id of its own: reads are judged by it.
+    fn check_write_ids(&self) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for (step, planned) in self.statements() {
+            let (Statement::Insert { rows, .. }
+            | Statement::NativeInsert { rows, .. }
+            | Statement::InsertOverwrite { rows, .. }) = &planned.statement
+            else {
+                continue;
+            };
+            let Some(position) = rows.position(WRITE_ID) else { continue };
+            for row in &rows.rows {
+                if !seen.insert((planned.statement.table(), row[position].clone())) {
+                    return Err(format!(
+                        "step `{step}`: expected a `{WRITE_ID}` that no other row of {} has, found {:?} again",
+                        planned.statement.table(),
+                        row[position]
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The statements with their steps' ids, in plan order.
@@ -79,7 +111,10 @@ impl Plan {
         if planned.session.is_empty() || is_system_name(&planned.session) {
             return Err(format!("expected a session with a name that no host has, found `{}`", planned.session));
         }
-        positive("deadline_ms", planned.deadline_ms)?;
+        // After the chaos a statement must succeed within its deadline, so the deadline must allow for it (F8).
+        let least_ms = if planned.phase == Phase::Chaos { 1 } else { 5 * self.system.call_timeout_ms };
+        between("deadline_ms", planned.deadline_ms, least_ms, LONGEST_PHASE_MS)?;
+        between("at_ms", planned.at_ms, 0, LONGEST_PHASE_MS)?;
         if planned.phase == Phase::Chaos && planned.at_ms > self.chaos_ms {
             return Err(format!(
                 "expected a statement of the chaos phase to begin within its {} ms, found at_ms {}",
@@ -138,7 +173,7 @@ impl Plan {
 
     fn check_host(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
         let workers = self.system.tiering_workers;
-        let is_worker = (1..=workers).any(|number| tiering_worker(number) == host);
+        let is_worker = (1..=workers.min(MOST_WORKERS)).any(|number| tiering_worker(number) == host);
         if host == STORE || host == COORDINATOR || is_worker || is_known_session(host, sessions) {
             return Ok(());
         }
@@ -220,8 +255,8 @@ fn check_schema(schema: &TableSchema) -> Result<(), String> {
 }
 
 fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
-    let SystemConfig { store, coordinator, worker, client: _, tiering_workers, call_timeout_ms, max_call_ms } = system;
-    let at_least_one = [
+    let SystemConfig { store, coordinator, worker, client, tiering_workers, call_timeout_ms, max_call_ms } = system;
+    let timings = [
         ("system.store.retention_interval_ms", store.retention_interval_ms),
         ("system.coordinator.freshness_ms", coordinator.freshness_ms),
         ("system.coordinator.heartbeat_timeout_ms", coordinator.heartbeat_timeout_ms),
@@ -229,14 +264,16 @@ fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
         ("system.worker.poll_interval_ms", worker.poll_interval_ms),
         ("system.worker.heartbeat_interval_ms", worker.heartbeat_interval_ms),
         ("system.worker.max_round_ms", worker.max_round_ms),
-        ("system.worker.fetch_max_records", worker.fetch_max_records),
-        ("system.tiering_workers", u64::from(*tiering_workers)),
         ("system.call_timeout_ms", *call_timeout_ms),
         ("system.max_call_ms", *max_call_ms),
     ];
-    for (name, value) in at_least_one {
-        positive(name, value)?;
+    for (name, value) in timings {
+        between(name, value, 1, LONGEST_TIMING_MS)?;
     }
+    positive("system.worker.fetch_max_records", worker.fetch_max_records)?;
+    between("system.tiering_workers", u64::from(*tiering_workers), 1, MOST_WORKERS.into())?;
+    between("system.client.retries", u64::from(client.retries), 0, 100)?;
+    between("system.client.retry_wait_ms", client.retry_wait_ms, 0, LONGEST_TIMING_MS)?;
     if worker.heartbeat_interval_ms.saturating_mul(3) >= coordinator.heartbeat_timeout_ms {
         return Err(format!(
             "expected system.worker.heartbeat_interval_ms to be less than a third of the coordinator's \
@@ -255,7 +292,21 @@ fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
              found {call_timeout_ms}"
         ));
     }
+    if store.sync_ms.saturating_add(max_call_ms.saturating_mul(2)) >= *call_timeout_ms {
+        return Err(format!(
+            "expected system.store.sync_ms to leave an append time to answer within system.call_timeout_ms of              {call_timeout_ms}, found {}",
+            store.sync_ms
+        ));
+    }
     Ok(())
+}
+
+fn between(name: &str, value: u64, least: u64, most: u64) -> Result<(), String> {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(format!("expected {name} to be from {least} to {most}, found {value}"))
+    }
 }
 
 fn positive(name: &str, value: u64) -> Result<(), String> {

@@ -15,7 +15,7 @@ use crate::scenario::TableKind;
 pub(super) const CLOSING_DEADLINE_MS: u64 = 10_000;
 
 /// In how many of a thousand runs somebody waits for the lake's declared bound.
-const PATIENT_PERMILLE: u64 = 300;
+const PATIENT_PERMILLE: u64 = 200;
 
 /// Every kind of read, of both views.
 const READS: [(Read, bool); 6] = [
