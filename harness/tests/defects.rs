@@ -9,7 +9,7 @@ use models::defects::{Defect, Defects};
 const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::AckLostRetier, "tiering-crash"),
     (Defect::TwoHolders, "network"),
-    (Defect::AbortAfterSuccess, "key-upsert-delete"),
+    (Defect::AbortAfterSuccess, "store-crash"),
     (Defect::EmptyBatchStuck, "partitioned"),
     (Defect::ZeroRowOffsetDropped, "key-upsert-delete"),
     (Defect::TtlBeforeTier, "append"),
