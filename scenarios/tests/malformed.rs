@@ -52,7 +52,7 @@ fn a_plan_that_makes_no_sense_is_refused() {
     };
     assert_each(&[
         (refusal(|plan| plan.version = 2), "expected a plan of version 1, found version 2"),
-        (refusal(|plan| plan.chaos_ms = 0), "expected chaos_ms to be at least 1, found 0"),
+        (refusal(|plan| plan.chaos_ms = 0), "expected chaos_ms to be from 1 to 600000, found 0"),
         (refusal(|plan| plan.tables.clear()), "expected at least one table, found none"),
         (
             refusal(|plan| plan.tables.push(plan.tables[0].clone())),
@@ -63,7 +63,30 @@ fn a_plan_that_makes_no_sense_is_refused() {
         (refusal(slow), "expected system.worker.heartbeat_interval_ms to be less than a third of"),
         (refusal(|plan| plan.min_call_ms = 99), "expected min_call_ms to be at most system.max_call_ms of"),
         (refusal(|plan| plan.system.call_timeout_ms = 2), "expected system.call_timeout_ms to be more than"),
-        (refusal(|plan| plan.system.tiering_workers = 0), "expected system.tiering_workers to be at least 1, found 0"),
+        (
+            refusal(|plan| plan.system.tiering_workers = 0),
+            "expected system.tiering_workers to be from 1 to 16, found 0",
+        ),
+        (
+            refusal(|plan| plan.system.coordinator.freshness_ms = u64::MAX),
+            "expected system.coordinator.freshness_ms to be from 1 to 60000, found 18446744073709551615",
+        ),
+        (
+            refusal(|plan| plan.system.store.sync_ms = plan.system.call_timeout_ms),
+            "expected system.store.sync_ms to leave an append time to answer",
+        ),
+    ]);
+}
+
+#[test]
+fn rows_without_a_write_id_of_their_own_are_refused() {
+    let twice = r#"{"insert":{"table":"db.k1","rows":[{"id":1,"w":5},{"id":2,"w":5}]}}"#;
+    assert_each(&[
+        (refusal_of_statement("w1", twice), "step `s`: expected a `w` that no other row of db.k1 has, found Int(5)"),
+        (
+            refusal_of_statement("w1", r#"{"insert":{"table":"db.k1","rows":[{"id":1}]}}"#),
+            "step `s`: expected every row to have a write id in `w`, found one without",
+        ),
     ]);
 }
 
