@@ -2,7 +2,7 @@
 //! build has it.
 //!
 //! Three watchdogs end a run that would not end: a simulated deadline that is always armed (a deadlock would park for
-//! ever), an event budget (a loop that never lets time pass; see [`super::network`]), and the thread that waits outside
+//! ever), an event budget (a loop that never lets time pass; see `engine/network.rs`), and the thread that waits outside
 //! the jail (a spin between two awaits). It never judges what happened.
 
 use std::any::Any;
