@@ -140,7 +140,7 @@ impl Fixture {
 }
 
 fn types(schema: &TableSchema, positions: &[usize]) -> Vec<DataType> {
-    positions.iter().map(|position| schema.columns[*position].data_type).collect()
+    positions.iter().map(|position| schema.columns[*position].data_type.clone()).collect()
 }
 
 /// What the table's writer reads from it, sorted.
@@ -209,7 +209,7 @@ fn statistics_are_the_ones_that_another_writer_computes() {
     use models::paimon::column_stats::SimpleStats;
 
     let fixture = Fixture::open(PAIMON_RUST, "pk");
-    let all_types: Vec<DataType> = fixture.schema.columns.iter().map(|column| column.data_type).collect();
+    let all_types: Vec<DataType> = fixture.schema.columns.iter().map(|column| column.data_type.clone()).collect();
     let entries = fixture.live_entries();
     let stored = fixture.stored_rows(&entries);
     for (position, entry) in entries.iter().enumerate() {

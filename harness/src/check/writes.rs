@@ -296,5 +296,5 @@ fn covers(partition: Option<&BTreeMap<String, Value>>, rows: &RowSet, schema: &T
 
 /// The cell as its column's type; as it is, if it does not fit: then the statement should fail.
 pub fn typed(cell: Value, schema: &TableSchema, position: usize) -> Value {
-    coerce(cell.clone(), schema.columns[position].data_type).unwrap_or(cell)
+    coerce(cell.clone(), &schema.columns[position].data_type).unwrap_or(cell)
 }

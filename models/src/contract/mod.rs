@@ -4,6 +4,7 @@
 //! wrong between two parts. Rule numbers such as L6 or C14 are property ids, printed by
 //! `lakestream-certify list properties`.
 
+mod data_type;
 mod environment;
 mod failure;
 mod host;
@@ -17,6 +18,7 @@ mod system;
 mod tiering;
 mod value;
 
+pub use data_type::*;
 pub use environment::*;
 pub use failure::*;
 pub use host::*;

@@ -7,8 +7,9 @@ use base64::Engine as _;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
+use super::data_type::DataType;
 use super::failure::Failure;
-use super::schema::{DataType, TableSchema};
+use super::schema::TableSchema;
 use super::value::{Row, Value};
 
 /// Column names and rows of those columns. In JSON: an array of objects by column name, as in the adapter protocol.
@@ -50,7 +51,7 @@ impl RowSet {
                 if cell.is_null() && !column.nullable {
                     return Err(Failure::invalid(format!("column `{}` is NOT NULL but has no value", column.name)));
                 }
-                coerce(cell, column.data_type)
+                coerce(cell, &column.data_type)
                     .map_err(|found| Failure::invalid(format!("column `{}`: {found}", column.name)))
             });
             Ok(Row::new(cells.collect::<Result<Vec<_>, _>>()?))
@@ -61,7 +62,7 @@ impl RowSet {
 
 /// The cell as a value of the type: JSON knows only numbers, strings and booleans, so decimals, dates, times,
 /// timestamps and bytes arrive as strings. The error says what was expected and found.
-pub fn coerce(cell: Value, data_type: DataType) -> Result<Value, String> {
+pub fn coerce(cell: Value, data_type: &DataType) -> Result<Value, String> {
     let mismatch = |cell: &Value| Err(format!("expected a {data_type}, found {cell:?}"));
     let integer = |cell: &Value, low: i64, high: i64| {
         let number = match cell {
@@ -97,7 +98,7 @@ pub fn coerce(cell: Value, data_type: DataType) -> Result<Value, String> {
         }
         (DataType::Decimal(_, _), Value::Decimal(_)) => Ok(cell),
         (DataType::Decimal(precision, scale), Value::String(text)) => {
-            parse_decimal(text, precision, scale).map(Value::Decimal).ok_or(()).or_else(|()| mismatch(&cell))
+            parse_decimal(text, *precision, *scale).map(Value::Decimal).ok_or(()).or_else(|()| mismatch(&cell))
         }
         (DataType::Date, Value::Date(_)) | (DataType::Time(_), Value::Time(_)) => Ok(cell),
         (DataType::Timestamp(_) | DataType::TimestampLtz(_), Value::Timestamp { .. }) => Ok(cell),
@@ -211,6 +212,9 @@ impl Serialize for Value {
                 let (days, within) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
                 serializer.serialize_str(&format!("{}T{}", date_text(days), time_text(within, *nanos_of_milli)))
             }
+            Self::Array(elements) => serializer.collect_seq(elements.iter()),
+            Self::Map(entries) => serializer.collect_seq(entries.iter()),
+            Self::Row(row) => serializer.collect_seq(row.cells()),
         }
     }
 }
@@ -400,7 +404,7 @@ mod tests {
             ("BYTES", "AAEC"),
         ];
         for (data_type, text) in cases {
-            let value = coerce(Value::string(text), data_type.parse().unwrap()).unwrap();
+            let value = coerce(Value::string(text), &data_type.parse().unwrap()).unwrap();
             assert!(!matches!(value, Value::String(_)), "{text} stayed text");
             assert_eq!(serde_json::to_value(&value).unwrap(), serde_json::json!(text));
         }
@@ -408,7 +412,7 @@ mod tests {
 
     #[test]
     fn decimals_keep_their_scale() {
-        let parse = |text: &str| coerce(Value::string(text), DataType::Decimal(6, 2));
+        let parse = |text: &str| coerce(Value::string(text), &DataType::Decimal(6, 2));
         assert_eq!(parse("-12.5").unwrap(), Value::Decimal(-1250));
         assert_eq!(decimal_text(-1250, 2), "-12.50");
         assert_eq!(decimal_text(5, 2), "0.05");
@@ -418,8 +422,8 @@ mod tests {
 
     #[test]
     fn cells_that_do_not_fit_are_refused_with_what_was_expected() {
-        assert!(coerce(Value::Int(300), DataType::TinyInt).unwrap_err().contains("TINYINT"));
-        assert!(coerce(Value::string("2023-02-29"), DataType::Date).is_err());
-        assert!(coerce(Value::Boolean(true), DataType::BigInt).is_err());
+        assert!(coerce(Value::Int(300), &DataType::TinyInt).unwrap_err().contains("TINYINT"));
+        assert!(coerce(Value::string("2023-02-29"), &DataType::Date).is_err());
+        assert!(coerce(Value::Boolean(true), &DataType::BigInt).is_err());
     }
 }

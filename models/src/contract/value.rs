@@ -32,6 +32,12 @@ pub enum Value {
         /// 0 ..= 999,999.
         nanos_of_milli: u32,
     },
+    /// ARRAY: its elements in order.
+    Array(Arc<[Value]>),
+    /// MAP: its keys, ascending and each once, with their values.
+    Map(Arc<[(Value, Value)]>),
+    /// ROW: its fields in order.
+    Row(Row),
 }
 
 impl Value {
@@ -74,6 +80,9 @@ impl Value {
             Self::Date(_) => 8,
             Self::Time(_) => 9,
             Self::Timestamp { .. } => 10,
+            Self::Array(_) => 11,
+            Self::Map(_) => 12,
+            Self::Row(_) => 13,
         }
     }
 }
@@ -94,6 +103,9 @@ impl Ord for Value {
             (Self::Timestamp { millis: a, nanos_of_milli: x }, Self::Timestamp { millis: b, nanos_of_milli: y }) => {
                 (a, x).cmp(&(b, y))
             }
+            (Self::Array(a), Self::Array(b)) => a.cmp(b),
+            (Self::Map(a), Self::Map(b)) => a.cmp(b),
+            (Self::Row(a), Self::Row(b)) => a.cmp(b),
             _ => self.rank().cmp(&other.rank()),
         }
     }
@@ -130,6 +142,9 @@ impl std::hash::Hash for Value {
                 state.write_i64(*millis);
                 state.write_u32(*nanos_of_milli);
             }
+            Self::Array(elements) => elements.hash(state),
+            Self::Map(entries) => entries.hash(state),
+            Self::Row(row) => row.hash(state),
         }
     }
 }

@@ -38,8 +38,8 @@ pub const TYPES: [DataType; 25] = [
 ];
 
 /// A cell of the type, within what the type's precision can hold; not NULL.
-pub fn cell(data_type: DataType) -> BoxedStrategy<Value> {
-    match data_type {
+pub fn cell(data_type: &DataType) -> BoxedStrategy<Value> {
+    match data_type.clone() {
         DataType::Boolean => any::<bool>().prop_map(Value::Boolean).boxed(),
         DataType::TinyInt => any::<i8>().prop_map(|number| Value::Int(number.into())).boxed(),
         DataType::SmallInt => any::<i16>().prop_map(|number| Value::Int(number.into())).boxed(),
@@ -69,6 +69,7 @@ pub fn cell(data_type: DataType) -> BoxedStrategy<Value> {
                 .prop_map(move |(millis, units)| Value::Timestamp { millis, nanos_of_milli: units * nano_unit })
                 .boxed()
         }
+        DataType::Array(_) | DataType::Map(_) | DataType::Row(_) => unreachable!("not among TYPES"),
     }
 }
 
@@ -78,7 +79,7 @@ pub fn typed_rows(most_rows: usize) -> impl Strategy<Value = (Vec<(DataType, boo
         let cells: Vec<BoxedStrategy<Value>> = columns
             .iter()
             .map(|(data_type, nullable)| {
-                let present = cell(*data_type);
+                let present = cell(data_type);
                 if *nullable { prop_oneof![1 => Just(Value::Null), 4 => present].boxed() } else { present }
             })
             .collect();

@@ -31,7 +31,7 @@ pub(super) fn encode(columns: &[FileColumn], cells: &[Vec<&Value>], count: usize
 fn schema_text(columns: &[FileColumn]) -> FormatResult<String> {
     let mut fields = Vec::with_capacity(columns.len());
     for column in columns {
-        let plain = match column.data_type {
+        let plain = match &column.data_type {
             DataType::Boolean => json!("boolean"),
             DataType::TinyInt | DataType::SmallInt | DataType::Int => json!("int"),
             DataType::BigInt => json!("long"),
@@ -45,12 +45,13 @@ fn schema_text(columns: &[FileColumn]) -> FormatResult<String> {
             DataType::Date => json!({"type": "int", "logicalType": "date"}),
             DataType::Time(_) => json!({"type": "int", "logicalType": "time-millis"}),
             DataType::Timestamp(precision) | DataType::TimestampLtz(precision) => {
-                let logical = match timestamp_unit(column, precision)? {
+                let logical = match timestamp_unit(column, *precision)? {
                     TimeUnit::Milliseconds => "timestamp-millis",
                     _ => "timestamp-micros",
                 };
                 json!({"type": "long", "logicalType": logical})
             }
+            DataType::Array(_) | DataType::Map(_) | DataType::Row(_) => return Err(column.nested()),
         };
         fields.push(if column.nullable {
             json!({"name": column.name, "type": ["null", plain], "default": null})
@@ -78,10 +79,10 @@ fn write_cell(row: &mut DatumWriter, column: &FileColumn, cell: &Value) -> Forma
             return Ok(());
         }
     }
-    match (column.data_type, cell) {
+    match (&column.data_type, cell) {
         (DataType::Boolean, Value::Boolean(value)) => row.boolean(*value),
         (DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt, Value::Int(number)) => {
-            if cell_of_integer(column.data_type, TimeUnit::Milliseconds, *number).is_none() {
+            if cell_of_integer(&column.data_type, TimeUnit::Milliseconds, *number).is_none() {
                 return Err(column.cannot_hold(cell));
             }
             row.integer(*number);
@@ -89,7 +90,7 @@ fn write_cell(row: &mut DatumWriter, column: &FileColumn, cell: &Value) -> Forma
         (DataType::Float, Value::Float(number)) => row.float(*number),
         (DataType::Double, Value::Double(number)) => row.double(*number),
         (DataType::Decimal(precision, _), Value::Decimal(unscaled))
-            if unscaled.unsigned_abs() < 10_u128.pow(precision.into()) =>
+            if unscaled.unsigned_abs() < 10_u128.pow((*precision).into()) =>
         {
             row.bytes(&minimal_big_endian(*unscaled));
         }
@@ -101,7 +102,7 @@ fn write_cell(row: &mut DatumWriter, column: &FileColumn, cell: &Value) -> Forma
         (
             DataType::Timestamp(precision) | DataType::TimestampLtz(precision),
             Value::Timestamp { millis, nanos_of_milli },
-        ) => match timestamp_unit(column, precision)?.count(*millis, *nanos_of_milli) {
+        ) => match timestamp_unit(column, *precision)?.count(*millis, *nanos_of_milli) {
             Some(count) => row.integer(count),
             None => return Err(column.cannot_hold(cell)),
         },
@@ -117,11 +118,11 @@ pub(super) fn decode(columns: &[FileColumn], bytes: &Bytes) -> FormatResult<(Vec
     avro_container::decode(bytes, |record| {
         for (column, cells) in columns.iter().zip(&mut cells) {
             let (avro_type, datum) = record.field(&column.name).ok_or_else(|| column.missing())?;
-            match read_cell(column.data_type, stored_unit(avro_type), datum) {
+            match read_cell(&column.data_type, stored_unit(avro_type), datum) {
                 Some(Value::Null) if !column.nullable => return Err(column.cannot_hold(&Value::Null)),
                 Some(cell) => cells.push(cell),
                 None => {
-                    let (name, data_type) = (&column.name, column.data_type);
+                    let (name, data_type) = (&column.name, &column.data_type);
                     return Err(FormatError::new(format!(
                         "expected a {data_type} in column `{name}`, found {datum:?}"
                     )));
@@ -149,7 +150,7 @@ fn stored_unit(avro_type: &AvroType) -> TimeUnit {
     }
 }
 
-fn read_cell(data_type: DataType, unit: TimeUnit, datum: &Datum<'_>) -> Option<Value> {
+fn read_cell(data_type: &DataType, unit: TimeUnit, datum: &Datum<'_>) -> Option<Value> {
     match (data_type, datum) {
         (_, Datum::Null) => Some(Value::Null),
         (DataType::Boolean, Datum::Boolean(value)) => Some(Value::Boolean(*value)),

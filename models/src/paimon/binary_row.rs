@@ -54,7 +54,7 @@ fn append(types: &[DataType], row: &Row, bytes: &mut Vec<u8>) -> FormatResult<()
     let start = bytes.len();
     bytes.resize(start + field_position(arity, arity), 0);
     for (field, (data_type, cell)) in types.iter().zip(row.cells()).enumerate() {
-        let fixed = match fixed_part(*data_type, cell, &mut |variable| append_variable(bytes, start, variable)) {
+        let fixed = match fixed_part(data_type, cell, &mut |variable| append_variable(bytes, start, variable)) {
             Some(fixed) => fixed,
             None if cell.is_null() => {
                 let bit = HEADER_BITS + field;
@@ -78,7 +78,7 @@ fn append_variable(bytes: &mut Vec<u8>, start: usize, variable: &[u8]) -> u64 {
 }
 
 /// The 8 bytes of a cell, its variable part handed over; `None` if the cell is not of the type.
-fn fixed_part(data_type: DataType, cell: &Value, append: &mut dyn FnMut(&[u8]) -> u64) -> Option<[u8; 8]> {
+fn fixed_part(data_type: &DataType, cell: &Value, append: &mut dyn FnMut(&[u8]) -> u64) -> Option<[u8; 8]> {
     // Narrow values fill only their own bytes: a negative INT leaves the upper four zero.
     let fixed = match (data_type, cell) {
         (DataType::Boolean, Value::Boolean(value)) => u64::from(*value),
@@ -91,7 +91,7 @@ fn fixed_part(data_type: DataType, cell: &Value, append: &mut dyn FnMut(&[u8]) -
         }
         (DataType::Float, Value::Float(number)) => u64::from(number.to_bits()),
         (DataType::Double, Value::Double(number)) => number.to_bits(),
-        (DataType::Decimal(precision, _), Value::Decimal(unscaled)) if precision <= COMPACT_DECIMAL_PRECISION => {
+        (DataType::Decimal(precision, _), Value::Decimal(unscaled)) if *precision <= COMPACT_DECIMAL_PRECISION => {
             i64::try_from(*unscaled).ok()?.cast_unsigned()
         }
         (DataType::Decimal(..), Value::Decimal(unscaled)) => {
@@ -106,7 +106,7 @@ fn fixed_part(data_type: DataType, cell: &Value, append: &mut dyn FnMut(&[u8]) -
             DataType::Timestamp(precision) | DataType::TimestampLtz(precision),
             Value::Timestamp { millis, nanos_of_milli },
         ) => {
-            if precision <= COMPACT_TIMESTAMP_PRECISION {
+            if *precision <= COMPACT_TIMESTAMP_PRECISION {
                 (*nanos_of_milli == 0).then_some(millis.cast_unsigned())?
             } else {
                 append(&millis.to_le_bytes()) << 32 | u64::from(*nanos_of_milli)
@@ -163,13 +163,13 @@ pub fn deserialize(types: &[DataType], bytes: &[u8]) -> FormatResult<Row> {
         if row.get(bit / 8)? & (1 << (bit % 8)) != 0 {
             return Some(Value::Null);
         }
-        cell_at(*data_type, row, field_position(arity, field))
+        cell_at(data_type, row, field_position(arity, field))
     });
     Ok(Row::new(cells.collect::<Option<Vec<Value>>>().ok_or_else(broken)?))
 }
 
 /// The cell whose fixed part is at this position; `None` if the row's bytes do not hold it.
-fn cell_at(data_type: DataType, row: &[u8], position: usize) -> Option<Value> {
+fn cell_at(data_type: &DataType, row: &[u8], position: usize) -> Option<Value> {
     let fixed: [u8; 8] = row.get(position..position + 8)?.try_into().ok()?;
     let number = u64::from_le_bytes(fixed);
     let variable = |length: usize| {
@@ -186,7 +186,7 @@ fn cell_at(data_type: DataType, row: &[u8], position: usize) -> Option<Value> {
         DataType::Time(_) => Value::Time((number as u32).cast_signed()),
         DataType::Float => Value::Float(f32::from_bits(number as u32)),
         DataType::Double => Value::Double(f64::from_bits(number)),
-        DataType::Decimal(precision, _) if precision <= COMPACT_DECIMAL_PRECISION => {
+        DataType::Decimal(precision, _) if *precision <= COMPACT_DECIMAL_PRECISION => {
             Value::Decimal(i128::from(number.cast_signed()))
         }
         DataType::Decimal(..) => Value::Decimal(from_big_endian(variable(number as u32 as usize)?)?),
@@ -195,7 +195,7 @@ fn cell_at(data_type: DataType, row: &[u8], position: usize) -> Option<Value> {
         }
         DataType::Binary(_) | DataType::VarBinary(_) => Value::Bytes(Arc::from(field_bytes(&fixed, variable)?)),
         DataType::Timestamp(precision) | DataType::TimestampLtz(precision) => {
-            if precision <= COMPACT_TIMESTAMP_PRECISION {
+            if *precision <= COMPACT_TIMESTAMP_PRECISION {
                 Value::Timestamp { millis: number.cast_signed(), nanos_of_milli: 0 }
             } else {
                 let millis = i64::from_le_bytes(variable(8)?.try_into().ok()?);
@@ -203,6 +203,7 @@ fn cell_at(data_type: DataType, row: &[u8], position: usize) -> Option<Value> {
                 (nanos_of_milli < 1_000_000).then_some(Value::Timestamp { millis, nanos_of_milli })?
             }
         }
+        DataType::Array(_) | DataType::Map(_) | DataType::Row(_) => return None,
     })
 }
 
@@ -318,7 +319,7 @@ mod tests {
     proptest! {
         #[test]
         fn rows_come_back((types, rows) in typed_rows(5)) {
-            let types: Vec<DataType> = types.iter().map(|(data_type, _)| *data_type).collect();
+            let types: Vec<DataType> = types.iter().map(|(data_type, _)| data_type.clone()).collect();
             for row in rows {
                 let bytes = serialize(&types, &row).unwrap();
                 prop_assert_eq!(bytes.len() % 8, 4, "a whole number of words after the arity");
@@ -328,7 +329,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_a_row_or_an_error((types, rows) in typed_rows(1), position in 0_usize..200, byte: u8, cut in 0_usize..200) {
-            let types: Vec<DataType> = types.iter().map(|(data_type, _)| *data_type).collect();
+            let types: Vec<DataType> = types.iter().map(|(data_type, _)| data_type.clone()).collect();
             let mut bytes = serialize(&types, rows.first().unwrap_or(&Row::new(vec![Value::Null; types.len()]))).unwrap();
             if let Some(target) = bytes.get_mut(position) {
                 *target = byte;

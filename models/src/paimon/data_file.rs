@@ -84,6 +84,11 @@ impl FileColumn {
         FormatError::new(format!("expected a {}{suffix} in column `{}`, found {cell:?}", self.data_type, self.name))
     }
 
+    /// The error for a nested type where only simple ones are stored.
+    pub fn nested(&self) -> FormatError {
+        FormatError::new(format!("expected a simple type in column `{}`, found {}", self.name, self.data_type))
+    }
+
     /// The error for a column that the file does not have.
     pub fn missing(&self) -> FormatError {
         FormatError::new(format!("expected a column `{}` of type {}, found none", self.name, self.data_type))
@@ -111,7 +116,7 @@ impl DataFileLayout {
         let row_column = |field: &DataField| FileColumn {
             name: field.name.clone(),
             field_id: field.id,
-            data_type: field.field_type.data_type,
+            data_type: field.field_type.data_type.clone(),
             nullable: field.field_type.nullable,
         };
         let row_columns: Vec<FileColumn> = schema.fields.iter().map(row_column).collect();
@@ -244,15 +249,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::arbitrary_rows::typed_rows;
-    use super::super::schema_file::FieldType;
     use super::*;
+    use crate::contract::FieldType;
 
     /// Columns `c0`, `c1`, … of these types; the first is the key and NOT NULL if `keyed`.
     fn layout(types: &[(DataType, bool)], keyed: bool) -> DataFileLayout {
         let field = |(position, (data_type, nullable)): (usize, &(DataType, bool))| DataField {
             id: position as i32,
             name: format!("c{position}"),
-            field_type: FieldType { data_type: *data_type, nullable: *nullable && !(keyed && position == 0) },
+            field_type: FieldType { data_type: data_type.clone(), nullable: *nullable && !(keyed && position == 0) },
             description: None,
             default_value: None,
         };
@@ -359,7 +364,8 @@ mod tests {
         for (data_type, cell) in cases {
             for format in [FileFormat::Parquet, FileFormat::Avro] {
                 let rows = [Row::new(vec![cell.clone()])];
-                let error = encode_rows(&layout(&[(data_type, false)], false), format, &rows).unwrap_err().to_string();
+                let error =
+                    encode_rows(&layout(&[(data_type.clone(), false)], false), format, &rows).unwrap_err().to_string();
                 assert!(error.contains(&data_type.to_string()) && error.contains("`c0`"), "{format:?}: {error}");
             }
         }

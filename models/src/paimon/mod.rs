@@ -18,6 +18,7 @@ mod manifest_meta;
 pub mod object_stores;
 mod parquet_file;
 pub mod schema_file;
+mod schema_types;
 pub mod snapshot_file;
 mod stored_cell;
 

@@ -50,7 +50,7 @@ impl BoundScope {
                         ))
                     })?;
                     let column_position = schema.position(column).unwrap_or_default();
-                    coerce(value.clone(), schema.columns[column_position].data_type)
+                    coerce(value.clone(), &schema.columns[column_position].data_type)
                         .map(|value| (position, value))
                         .map_err(|found| Failure::invalid(format!("partition column `{column}`: {found}")))
                 };

@@ -88,7 +88,7 @@ fn parquet_field(column: &FileColumn) -> FormatResult<Type> {
         Some(_) => (PhysicalType::INT64, Some(LogicalType::timestamp(adjusted_to_utc, basic::TimeUnit::MICROS))),
         None => (PhysicalType::INT96, None),
     };
-    let (physical, logical) = match column.data_type {
+    let (physical, logical) = match &column.data_type {
         DataType::Boolean => (PhysicalType::BOOLEAN, None),
         DataType::TinyInt => (PhysicalType::INT32, Some(LogicalType::integer(8, true))),
         DataType::SmallInt => (PhysicalType::INT32, Some(LogicalType::integer(16, true))),
@@ -97,14 +97,15 @@ fn parquet_field(column: &FileColumn) -> FormatResult<Type> {
         DataType::Float => (PhysicalType::FLOAT, None),
         DataType::Double => (PhysicalType::DOUBLE, None),
         DataType::Decimal(precision, scale) => {
-            (decimal_storage(precision), Some(LogicalType::decimal(scale.into(), precision.into())))
+            (decimal_storage(*precision), Some(LogicalType::decimal((*scale).into(), (*precision).into())))
         }
         DataType::Char(_) | DataType::VarChar(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
         DataType::Binary(_) | DataType::VarBinary(_) => (PhysicalType::BYTE_ARRAY, None),
         DataType::Date => (PhysicalType::INT32, Some(LogicalType::Date)),
         DataType::Time(_) => (PhysicalType::INT32, Some(LogicalType::time(true, basic::TimeUnit::MILLIS))),
-        DataType::Timestamp(precision) => logical_timestamp(precision, false),
-        DataType::TimestampLtz(precision) => logical_timestamp(precision, true),
+        DataType::Timestamp(precision) => logical_timestamp(*precision, false),
+        DataType::TimestampLtz(precision) => logical_timestamp(*precision, true),
+        DataType::Array(_) | DataType::Map(_) | DataType::Row(_) => return Err(column.nested()),
     };
     let mut field = Type::primitive_type_builder(&column.name, physical)
         .with_repetition(if column.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED })
@@ -136,13 +137,13 @@ fn decimal_bytes(precision: u8) -> usize {
 }
 
 fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &FileColumn, cells: &[&Value]) -> FormatResult<()> {
-    match column.data_type {
+    match &column.data_type {
         DataType::Boolean => put::<BoolType>(writer, column, cells, |cell| match cell {
             Value::Boolean(value) => Some(*value),
             _ => None,
         }),
         DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::Date | DataType::Time(_) => {
-            put::<Int32Type>(writer, column, cells, |cell| small_integer(column.data_type, cell))
+            put::<Int32Type>(writer, column, cells, |cell| small_integer(&column.data_type, cell))
         }
         DataType::BigInt => put::<Int64Type>(writer, column, cells, Value::as_int),
         DataType::Float => put::<FloatType>(writer, column, cells, |cell| match cell {
@@ -155,14 +156,14 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &FileColumn, ce
         }),
         DataType::Decimal(precision, _) => {
             let unscaled = |cell: &Value| match cell {
-                Value::Decimal(number) if number.unsigned_abs() < 10_u128.pow(precision.into()) => Some(*number),
+                Value::Decimal(number) if number.unsigned_abs() < 10_u128.pow((*precision).into()) => Some(*number),
                 _ => None,
             };
-            match decimal_storage(precision) {
+            match decimal_storage(*precision) {
                 PhysicalType::INT32 => put::<Int32Type>(writer, column, cells, |cell| unscaled(cell)?.try_into().ok()),
                 PhysicalType::INT64 => put::<Int64Type>(writer, column, cells, |cell| unscaled(cell)?.try_into().ok()),
                 _ => {
-                    let length = decimal_bytes(precision);
+                    let length = decimal_bytes(*precision);
                     put::<FixedLenByteArrayType>(writer, column, cells, |cell| {
                         let bytes = unscaled(cell)?.to_be_bytes();
                         Some(FixedLenByteArray::from(bytes[bytes.len() - length..].to_vec()))
@@ -185,7 +186,7 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &FileColumn, ce
                 Value::Timestamp { millis, nanos_of_milli } => Some((*millis, *nanos_of_milli)),
                 _ => None,
             };
-            match TimeUnit::of_precision(precision) {
+            match TimeUnit::of_precision(*precision) {
                 Some(unit) => put::<Int64Type>(writer, column, cells, |cell| {
                     let (millis, nanos_of_milli) = parts(cell)?;
                     unit.count(millis, nanos_of_milli)
@@ -196,10 +197,11 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &FileColumn, ce
                 }),
             }
         }
+        DataType::Array(_) | DataType::Map(_) | DataType::Row(_) => Err(column.nested()),
     }
 }
 
-fn small_integer(data_type: DataType, cell: &Value) -> Option<i32> {
+fn small_integer(data_type: &DataType, cell: &Value) -> Option<i32> {
     match (data_type, cell) {
         (DataType::TinyInt, Value::Int(number)) => i8::try_from(*number).ok().map(i32::from),
         (DataType::SmallInt, Value::Int(number)) => i16::try_from(*number).ok().map(i32::from),
@@ -303,9 +305,9 @@ fn read_column(
     stored: &ColumnDescriptor,
     cells: &mut Vec<Value>,
 ) -> FormatResult<()> {
-    let data_type = column.data_type;
+    let data_type = &column.data_type;
     if let DataType::Decimal(_, scale) = data_type
-        && stored.type_scale() != i32::from(scale)
+        && stored.type_scale() != i32::from(*scale)
     {
         let found = stored.type_scale();
         return Err(FormatError::new(format!(
@@ -317,7 +319,7 @@ fn read_column(
         return Err(FormatError::new(format!("expected one cell a row in column `{}`, found lists", column.name)));
     }
     let unit = stored_unit(stored);
-    let only = |wanted: DataType, value: Value| (data_type == wanted).then_some(value);
+    let only = |wanted: DataType, value: Value| (*data_type == wanted).then_some(value);
     match row_group.get_column_reader(position)? {
         ColumnReader::BoolColumnReader(reader) => {
             take(reader, column, stored, cells, |value| only(DataType::Boolean, Value::Boolean(value)))

@@ -26,7 +26,7 @@ impl RowFilter {
             let position = schema.position(column).ok_or_else(|| {
                 Failure::invalid(format!("expected a column of table {} in the filter, found `{column}`", table.path()))
             })?;
-            let cell = coerce(value.clone(), schema.columns[position].data_type)
+            let cell = coerce(value.clone(), &schema.columns[position].data_type)
                 .map_err(|found| Failure::invalid(format!("filter column `{column}`: {found}")))?;
             Ok((position, cell))
         };
@@ -42,7 +42,7 @@ impl RowFilter {
         Ok(Self {
             wanted_partition,
             bucket_key: bucket_key.filter(|cells| !cells.is_empty()).map(Row::new),
-            bucket_key_types: bucket_key_positions.iter().map(|at| schema.columns[*at].data_type).collect(),
+            bucket_key_types: bucket_key_positions.iter().map(|at| schema.columns[*at].data_type.clone()).collect(),
             wanted_cells,
         })
     }

@@ -4,60 +4,16 @@
 //! schema's number and its time.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{Column, DataType, TableSchema};
+use crate::contract::{Column, FieldType, TableSchema};
 
 use super::{FormatError, FormatResult};
 
 /// The version of the schema format that is written.
 pub const SCHEMA_VERSION: u32 = 3;
-
-/// A column type with its nullability, spelled `BIGINT NOT NULL`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct FieldType {
-    /// The type.
-    pub data_type: DataType,
-    /// Whether NULL is allowed.
-    pub nullable: bool,
-}
-
-impl fmt::Display for FieldType {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let suffix = if self.nullable { "" } else { " NOT NULL" };
-        write!(formatter, "{}{suffix}", self.data_type)
-    }
-}
-
-impl FromStr for FieldType {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim().strip_suffix("NOT NULL") {
-            Some(data_type) => Ok(Self { data_type: data_type.parse()?, nullable: false }),
-            None => Ok(Self { data_type: text.parse()?, nullable: true }),
-        }
-    }
-}
-
-impl TryFrom<String> for FieldType {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<FieldType> for String {
-    fn from(field_type: FieldType) -> Self {
-        field_type.to_string()
-    }
-}
 
 /// One column as a schema file describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,7 +23,7 @@ pub struct DataField {
     /// Its name.
     pub name: String,
     /// Its type and nullability.
-    #[serde(rename = "type")]
+    #[serde(rename = "type", with = "super::schema_types")]
     pub field_type: FieldType,
     /// A comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,7 +67,7 @@ impl SchemaFile {
             id: i32::try_from(position).unwrap_or(i32::MAX),
             name: column.name.clone(),
             field_type: FieldType {
-                data_type: column.data_type,
+                data_type: column.data_type.clone(),
                 nullable: column.nullable && !schema.primary_key.contains(&column.name),
             },
             description: None,
@@ -135,7 +91,7 @@ impl SchemaFile {
     pub fn table_schema(&self) -> TableSchema {
         let column = |field: &DataField| Column {
             name: field.name.clone(),
-            data_type: field.field_type.data_type,
+            data_type: field.field_type.data_type.clone(),
             nullable: field.field_type.nullable,
         };
         TableSchema {

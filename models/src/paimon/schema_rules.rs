@@ -5,10 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::contract::{BUCKET, BUCKET_KEY, Column, ColumnChange, Failure, FailureCode, TableSchema};
+use crate::contract::{BUCKET, BUCKET_KEY, Column, ColumnChange, Failure, FailureCode, FieldType, TableSchema};
 
 use super::data_file::FileFormat;
-use super::schema_file::FieldType;
 use super::{DataField, SchemaFile};
 
 /// Options that Paimon never lets change once a table has a snapshot. `lakestream.enabled` is not among them (C5, C6).
@@ -288,7 +287,7 @@ fn new_field(id: i32, column: &Column, nullable: bool) -> DataField {
     DataField {
         id,
         name: column.name.clone(),
-        field_type: FieldType { data_type: column.data_type, nullable },
+        field_type: FieldType { data_type: column.data_type.clone(), nullable },
         description: None,
         default_value: None,
     }

@@ -55,7 +55,7 @@ impl TimeUnit {
 
 /// The cell of a stored integer; `None` if the type is not stored so or the number is out of its range. `unit` is what
 /// a time or timestamp counts.
-pub fn cell_of_integer(data_type: DataType, unit: TimeUnit, number: i64) -> Option<Value> {
+pub fn cell_of_integer(data_type: &DataType, unit: TimeUnit, number: i64) -> Option<Value> {
     let within = |low: i64, high: i64| (low..=high).contains(&number).then_some(Value::Int(number));
     match data_type {
         DataType::TinyInt => within(i8::MIN.into(), i8::MAX.into()),
@@ -71,7 +71,7 @@ pub fn cell_of_integer(data_type: DataType, unit: TimeUnit, number: i64) -> Opti
 }
 
 /// The cell of stored bytes; `None` if the type is not stored so or the bytes are none of its values.
-pub fn cell_of_bytes(data_type: DataType, bytes: &[u8]) -> Option<Value> {
+pub fn cell_of_bytes(data_type: &DataType, bytes: &[u8]) -> Option<Value> {
     match data_type {
         DataType::Char(_) | DataType::VarChar(_) => std::str::from_utf8(bytes).ok().map(Value::string),
         DataType::Binary(_) | DataType::VarBinary(_) => Some(Value::Bytes(Arc::from(bytes))),

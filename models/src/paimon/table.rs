@@ -37,14 +37,14 @@ impl SchemaVersion {
 
     /// The types of the merge key: the primary key without the partition columns.
     pub(super) fn key_types(&self) -> Vec<DataType> {
-        let type_at = |position: &usize| self.file.fields[*position].field_type.data_type;
+        let type_at = |position: &usize| self.file.fields[*position].field_type.data_type.clone();
         self.layout.key_positions().iter().map(type_at).collect()
     }
 
     /// The types of the partition columns.
     pub(super) fn partition_types(&self) -> Vec<DataType> {
         let table = self.file.table_schema();
-        table.partition_positions().iter().map(|position| table.columns[*position].data_type).collect()
+        table.partition_positions().iter().map(|position| table.columns[*position].data_type.clone()).collect()
     }
 }
 
@@ -97,8 +97,9 @@ impl PaimonTable {
         let schema = Arc::new(file.table_schema());
         let partition_positions = schema.partition_positions();
         let bucket_key_positions = schema.bucket_key_positions();
-        let types_at =
-            |positions: &[usize]| positions.iter().map(|position| schema.columns[*position].data_type).collect();
+        let types_at = |positions: &[usize]| {
+            positions.iter().map(|position| schema.columns[*position].data_type.clone()).collect()
+        };
         Self {
             lake: lake.clone(),
             path: path.clone(),

@@ -199,7 +199,7 @@ impl PaimonTable {
     }
 
     fn column_types(&self) -> Vec<DataType> {
-        self.schema.columns.iter().map(|column| column.data_type).collect()
+        self.schema.columns.iter().map(|column| column.data_type.clone()).collect()
     }
 
     fn entry_of(

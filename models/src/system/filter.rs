@@ -27,7 +27,7 @@ impl BoundFilter {
                 let known: Vec<&str> = schema.columns.iter().map(|column| column.name.as_str()).collect();
                 Failure::invalid(format!("expected a filter on columns among [{}], found `{name}`", known.join(", ")))
             })?;
-            let value = coerce(value.clone(), schema.columns[position].data_type)
+            let value = coerce(value.clone(), &schema.columns[position].data_type)
                 .map_err(|found| Failure::invalid(format!("filter on column `{name}`: {found}")))?;
             bound.by_name.insert(name.clone(), value.clone());
             bound.by_position.push((position, value));

@@ -151,7 +151,7 @@ fn bind_partition(schema: &TableSchema, partition: &PartitionSpec) -> Result<Par
                 schema.partition_keys.join(", ")
             ))
         })?;
-        let value = coerce(value.clone(), schema.columns[position].data_type)
+        let value = coerce(value.clone(), &schema.columns[position].data_type)
             .map_err(|found| Failure::invalid(format!("partition column `{name}`: {found}")))?;
         Ok((name.clone(), value))
     };

@@ -64,7 +64,7 @@ fn encode_partition(partition: &Row, schema: &TableSchema) -> Option<BTreeMap<St
         let value = match (cell, partition_type(schema, key)) {
             // A decimal cell does not know its scale; its text must.
             (Value::Decimal(unscaled), Some(DataType::Decimal(_, scale))) => {
-                Value::string(&decimal_text(*unscaled, scale))
+                Value::string(&decimal_text(*unscaled, *scale))
             }
             _ => cell.clone(),
         };
@@ -73,8 +73,8 @@ fn encode_partition(partition: &Row, schema: &TableSchema) -> Option<BTreeMap<St
     Some(cells.collect())
 }
 
-fn partition_type(schema: &TableSchema, key: &str) -> Option<DataType> {
-    schema.position(key).map(|position| schema.columns[position].data_type)
+fn partition_type<'a>(schema: &'a TableSchema, key: &str) -> Option<&'a DataType> {
+    schema.position(key).map(|position| &schema.columns[position].data_type)
 }
 
 /// The table id and offsets in the property's text. The error is a sentence.
@@ -113,7 +113,7 @@ mod tests {
     fn schema(columns: &[(&str, DataType)], partition_keys: &[&str]) -> TableSchema {
         let columns = columns.iter().map(|(name, data_type)| crate::contract::Column {
             name: (*name).to_owned(),
-            data_type: *data_type,
+            data_type: data_type.clone(),
             nullable: true,
         });
         TableSchema {

@@ -132,7 +132,7 @@ fn check_cell(name: &str, cell: &Value, schema: &TableSchema) -> Result<(), Stri
         let known: Vec<&str> = schema.columns.iter().map(|column| column.name.as_str()).collect();
         return Err(format!("expected columns among [{}], found `{name}`", known.join(", ")));
     };
-    coerce(cell.clone(), schema.columns[position].data_type)
+    coerce(cell.clone(), &schema.columns[position].data_type)
         .map(|_| ())
         .map_err(|found| format!("column `{name}`: {found}"))
 }

@@ -65,7 +65,7 @@ fn check_places<'a>(
         wrong.push(format!("expected a bucket below {bucket_count}, found {}", entry.bucket));
     }
     let bucket_positions = table.bucket_key_positions();
-    let bucket_types: Vec<_> = bucket_positions.iter().map(|at| table.columns[*at].data_type).collect();
+    let bucket_types: Vec<_> = bucket_positions.iter().map(|at| table.columns[*at].data_type.clone()).collect();
     let rows: Vec<&Row> = rows.collect();
     for row in &rows {
         let bucket = bucket_of(&bucket_types, &row.project(&bucket_positions), bucket_count)?;
