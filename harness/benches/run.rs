@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use harness::check::check;
-use harness::engine::sim::{RunOptions, run};
+use harness::engine::run::RunOptions;
+use harness::engine::sim::run;
 use scenarios::plan::Plan;
 
 #[global_allocator]

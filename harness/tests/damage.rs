@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use harness::check::check;
-use harness::engine::sim::{Damage, RunOptions, RunResult, run};
+use harness::engine::run::{Damage, RunOptions, RunResult};
+use harness::engine::sim::run;
 use harness::history::Event;
 use scenarios::plan::{Action, Plan};
 

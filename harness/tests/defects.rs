@@ -2,7 +2,8 @@
 //! on the correct reference is held. A certificate that cannot fail proves nothing.
 
 use harness::check::check;
-use harness::engine::sim::{RunOptions, run};
+use harness::engine::run::RunOptions;
+use harness::engine::sim::run;
 use models::defects::{Defect, Defects};
 
 /// Which scenario finds which bug. Seeds are searched, so that a change of the generators does not break the table.

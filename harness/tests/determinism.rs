@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use harness::engine::sim::{RunOptions, RunResult, run};
+use harness::engine::run::{RunOptions, RunResult};
+use harness::engine::sim::run;
 use scenarios::library;
 use scenarios::plan::{Action, Phase, Plan, PlannedStatement};
 

@@ -8,7 +8,8 @@ use models::defects::Defects;
 use scenarios::plan::Plan;
 
 use crate::check::{Findings, check};
-use crate::engine::sim::{RunOptions, RunResult, RunStatistics, Trouble, run};
+use crate::engine::run::{RunOptions, RunResult, RunStatistics, Trouble};
+use crate::engine::sim::run;
 use crate::history::History;
 use crate::replay::first_difference;
 

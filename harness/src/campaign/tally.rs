@@ -338,7 +338,7 @@ impl Totals {
 mod tests {
     use super::*;
     use crate::check::{Findings, Judgement, properties};
-    use crate::engine::sim::RunStatistics;
+    use crate::engine::run::RunStatistics;
 
     fn outcome(seed: u64, judgements: &[(&'static str, Judgement)]) -> SeedOutcome {
         SeedOutcome {

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::engine::sim::Trouble;
+use crate::engine::run::Trouble;
 use console::{Console, ConsoleOptions, complain};
 use status::{CommandError, Status};
 

@@ -7,6 +7,7 @@ mod journey;
 mod network;
 mod observer;
 mod ports;
+pub mod run;
 mod session;
 pub mod sim;
 mod trace;

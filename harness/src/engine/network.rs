@@ -24,7 +24,7 @@ use tokio::time::Instant as SimulatedInstant;
 use super::faults::Faults;
 use super::hosts::HostState;
 use super::journey::{Journey, Way};
-use super::sim::{RunStatistics, Trouble};
+use super::run::{RunStatistics, Trouble};
 use super::trace::{Moment, Trace, TraceEntry, fingerprint};
 use crate::history::{Entry, Event, FaultPhase};
 

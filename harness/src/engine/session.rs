@@ -97,7 +97,7 @@ impl Session {
             statement: statement.clone(),
         });
         network.count(|statistics| statistics.count_statement(&statement));
-        let is_write = is_write(&statement);
+        let writes_rows = statement.writes_rows();
         self.scope.enter(step);
         let deadline = SimulatedInstant::now() + Duration::from_millis(planned.deadline_ms);
         let execution = self.host.run_on(self.system.execute(&self.host.name, step, statement));
@@ -108,7 +108,7 @@ impl Session {
                 if let (true, Output::Changes { position, .. }) = (reads_changes, &output) {
                     self.positions.borrow_mut().insert(table.clone(), position.clone());
                 }
-                if is_write {
+                if writes_rows {
                     network.count(|statistics| statistics.writes_acked += 1);
                 }
                 network.observe(Event::Ok { op: step.to_owned(), output });
@@ -147,18 +147,7 @@ impl Session {
     }
 }
 
-/// Whether the statement writes rows.
-pub fn is_write(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::Insert { .. }
-            | Statement::Delete { .. }
-            | Statement::InsertOverwrite { .. }
-            | Statement::NativeInsert { .. }
-    )
-}
-
 /// Whether the statement is about a table's definition or its whole content.
 fn is_definition(statement: &Statement) -> bool {
-    !is_write(statement) && !statement.is_read()
+    !statement.writes_rows() && !statement.is_read()
 }

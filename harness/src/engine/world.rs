@@ -21,8 +21,8 @@ use super::hosts::HostState;
 use super::network::{Edge, Network, Scope};
 use super::observer::Observer;
 use super::ports::{CoordinatorPort, LakePort, StorePort, TableNames};
+use super::run::{Damage, RunOptions, Trouble};
 use super::session::{Session, SessionHost};
-use super::sim::{Damage, RunOptions, Trouble};
 use crate::history::{Event, RunPhase};
 
 /// How often the observer looks.

@@ -305,6 +305,14 @@ impl Statement {
         }
     }
 
+    /// Whether the statement writes or deletes rows, on either side.
+    pub fn writes_rows(&self) -> bool {
+        matches!(
+            self,
+            Self::Insert { .. } | Self::Delete { .. } | Self::InsertOverwrite { .. } | Self::NativeInsert { .. }
+        )
+    }
+
     /// Whether it only reads.
     pub fn is_read(&self) -> bool {
         matches!(self, Self::Select { .. } | Self::Lookup { .. } | Self::Changes { .. } | Self::Describe { .. })

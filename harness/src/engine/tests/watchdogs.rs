@@ -6,7 +6,8 @@ use scenarios::plan::Plan;
 use tokio::task::LocalSet;
 
 use super::super::network::Network;
-use super::super::sim::{RunOptions, Trouble, run, watched};
+use super::super::run::{RunOptions, Trouble};
+use super::super::sim::{run, watched};
 
 const LIMIT_MS: u64 = 5_000;
 const BUDGET: u64 = 1_000;
