@@ -72,7 +72,6 @@ fn bad_input_ends_with_64_and_a_sentence() {
         (&["certify", "--jobs", "0"], &["--jobs", "at least 1, found 0"]),
         (&["certify", "--max-failures", "x"], &["--max-failures", "a whole number like 3, found \"x\""]),
         (&["certify", "--resume", "x"], &["--resume"]),
-        (&["run", "x", "--seed", "1", "--seeds", "1..2"], &["--seed", "--seeds"]),
         (&["list", "secrets"], &["secrets"]),
         (&["fly"], &["fly"]),
         (&[], &["Usage"]),
@@ -276,4 +275,23 @@ fn a_violation_leaves_a_line_and_a_bundle_that_reproduce_it() {
     let differs = call(place.path(), &["replay", bundle]);
     assert_eq!(status(&differs), 3);
     assert!(stderr(&differs).contains("the first event that differs is event 10"), "{}", stderr(&differs));
+}
+
+#[test]
+fn a_seed_in_the_environment_gives_way_to_seeds_on_the_command_line() {
+    let place = place();
+    let output = command(place.path(), &["run", "append", "--seeds", "3..5"])
+        .env("LAKESTREAM_CERTIFY_SEED", "9")
+        .output()
+        .unwrap();
+    assert_eq!((status(&output), stdout(&output)), (0, "nothing was violated in 2 seeds\n".to_owned()));
+}
+
+#[test]
+fn seeds_and_trace_may_come_from_the_environment() {
+    let place = place();
+    let mut run = command(place.path(), &["run", "append"]);
+    let output = run.env("LAKESTREAM_CERTIFY_SEEDS", "3..4").env("LAKESTREAM_CERTIFY_TRACE", "1").output().unwrap();
+    assert_eq!(status(&output), 0);
+    assert!(stdout(&output).starts_with("{\"history\":1,"), "the trace is the history");
 }

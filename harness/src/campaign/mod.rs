@@ -42,7 +42,9 @@ pub fn campaign(
     go_on: impl Fn() -> bool + Sync,
     mut receive: impl FnMut(SeedOutcome) -> ControlFlow<()>,
 ) {
-    let jobs = options.jobs.max(1);
+    // More workers than seeds would only be threads that end at once.
+    let most = schedule.size().map_or(usize::MAX, |seeds| usize::try_from(seeds).unwrap_or(usize::MAX));
+    let jobs = options.jobs.clamp(1, most.max(1));
     let queue = Mutex::new(schedule.enumerate());
     // The channel is bounded and the reorder buffer below is not: a slow seed may let the others run ahead by what
     // they finish meanwhile, which is a few outcomes.

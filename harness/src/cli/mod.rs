@@ -76,8 +76,12 @@ fn dispatch() -> Status {
         Ok(parsed) => parsed,
         Err(error) => {
             // Help and version are answers; everything else is wrong usage. A closed pipe is not an error.
-            let _ = error.print();
-            return if error.use_stderr() { Status::Usage } else { Status::Held };
+            let printed = error.print();
+            return match printed {
+                _ if error.use_stderr() => Status::Usage,
+                Err(failed) if failed.kind() != std::io::ErrorKind::BrokenPipe => Status::Trouble,
+                _ => Status::Held,
+            };
         }
     };
     let console = Console::new(parsed.console);

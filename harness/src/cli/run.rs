@@ -25,20 +25,21 @@ use crate::report::{bundle, findings, replay_line, seed_count};
 pub struct Options {
     /// The scenario
     scenario: String,
-    /// The seed: a number, or any text, which is hashed [default: 0]
-    #[arg(long, value_name = "SEED", conflicts_with = "seeds", env = "LAKESTREAM_CERTIFY_SEED")]
+    /// The seed: a number, or any text, which is hashed; `--seeds` goes before it [default: 0]
+    #[arg(long, value_name = "SEED", env = "LAKESTREAM_CERTIFY_SEED")]
     seed: Option<String>,
     /// These seeds, B excluded
-    #[arg(long, value_name = "A..B", value_parser = values::range)]
+    #[arg(long, value_name = "A..B", env = "LAKESTREAM_CERTIFY_SEEDS", value_parser = values::range)]
     seeds: Option<Range<u64>>,
     /// Stop after so many failing seeds
-    #[arg(long, value_name = "N", default_value = "1", value_parser = values::count_from_1)]
+    #[arg(long, value_name = "N", default_value = "1", env = "LAKESTREAM_CERTIFY_MAX_FAILURES")]
+    #[arg(value_parser = values::count_from_1)]
     max_failures: u64,
     /// How many seeds run at once [default: one a core]
     #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
     jobs: Option<u16>,
     /// Print the history of each run to stdout, as JSON lines
-    #[arg(long)]
+    #[arg(long, env = "LAKESTREAM_CERTIFY_TRACE", value_parser = clap::builder::FalseyValueParser::new())]
     trace: bool,
     /// Where the bundles of failing seeds go
     #[arg(long, value_name = "DIR", default_value = "bundles", env = "LAKESTREAM_CERTIFY_OUT")]
