@@ -3,7 +3,7 @@
 //!
 //! Format: `history.md`, version 1, JSON lines: a header, then one event a line. This module never judges.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
 use models::contract::{
@@ -295,9 +295,10 @@ impl History {
                 header
             }
         };
+        check_tables(&header)?;
         let mut events: Vec<Entry> = Vec::new();
-        let mut known: BTreeSet<String> = BTreeSet::new();
-        let mut open: BTreeSet<String> = BTreeSet::new();
+        // Where each operation was invoked; `None` once it has ended.
+        let mut invoked: BTreeMap<String, Option<usize>> = BTreeMap::new();
         for (index, line) in lines {
             let number = index + 1;
             let line = line.map_err(|error| format!("line {number} cannot be read: {error}"))?;
@@ -313,19 +314,88 @@ impl History {
                 return Err(format!("line {number}: at_ms goes back to {}", entry.at_ms));
             }
             match &entry.event {
-                Event::Invoke { op, .. } if !known.insert(op.clone()) => {
-                    return Err(format!("line {number}: expected an op that was not invoked before, found {op:?}"));
-                }
                 Event::Invoke { op, .. } => {
-                    open.insert(op.clone());
+                    if invoked.insert(op.clone(), Some(events.len())).is_some() {
+                        return Err(format!("line {number}: expected an op that was not invoked before, found {op:?}"));
+                    }
                 }
-                Event::Ok { op, .. } | Event::Fail { op, .. } if !open.remove(op) => {
-                    return Err(format!("line {number}: expected the end of an operation in flight, found {op:?}"));
+                Event::Ok { op, .. } | Event::Fail { op, .. } => {
+                    let Some(place) = invoked.get_mut(op).and_then(Option::take) else {
+                        return Err(format!("line {number}: expected the end of an operation in flight, found {op:?}"));
+                    };
+                    check_answer(&events[place].event, &entry.event)
+                        .map_err(|message| format!("line {number}: {message}"))?;
                 }
                 _ => {}
             }
             events.push(entry);
         }
         Ok(Self { header, events })
+    }
+}
+
+/// Keys of the header's tables must be columns of them, or nothing could be said of their rows.
+fn check_tables(header: &Header) -> Result<(), String> {
+    for (path, schema) in &header.tables {
+        let keys = schema.primary_key.iter().chain(&schema.partition_keys);
+        if let Some(missing) = keys.into_iter().find(|key| schema.position(key).is_none()) {
+            return Err(format!("line 1: expected the keys of {path} among its columns, found `{missing}`"));
+        }
+    }
+    Ok(())
+}
+
+/// A success must return what its statement asked for.
+fn check_answer(invoked: &Event, ended: &Event) -> Result<(), String> {
+    match (invoked, ended) {
+        (Event::Invoke { statement, .. }, Event::Ok { op, output }) if !output.answers(statement) => {
+            Err(format!("expected the answer of a {} for op {op:?}, found another kind of answer", statement.name()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = concat!(
+        r#"{"history":1,"tables":{"db.t":{"columns":[{"name":"id","type":"BIGINT"}],"primary_key":["KEY"]}},"#,
+        r#""bounds":{"rt_staleness_ms":0,"lake_freshness_ms":1,"recovery_ms":1},"capabilities":[],"clock":"virtual"}"#
+    );
+    const LOOKUP: &str = concat!(
+        r#"{"n":0,"at_ms":1,"event":"invoke","op":"a","session":"s","#,
+        r#""statement":{"lookup":{"table":"db.t","key":{"id":1}}}}"#
+    );
+
+    fn refusal(key: &str, lines: &[&str]) -> Option<String> {
+        let header = HEADER.replace("KEY", key);
+        let text = [&[header.as_str()], lines].concat().join("\n");
+        History::read(text.as_bytes()).err()
+    }
+
+    #[test]
+    fn an_answer_must_be_of_its_statements_kind() {
+        let found = r#"{"n":1,"at_ms":2,"event":"ok","op":"a","output":{"found":{"row":[]}}}"#;
+        let acked = r#"{"n":1,"at_ms":2,"event":"ok","op":"a","output":{"acked":{"acked":1}}}"#;
+        assert_eq!(refusal("id", &[LOOKUP, found]), None);
+        let message = refusal("id", &[LOOKUP, acked]).unwrap();
+        assert!(message.contains("line 3: expected the answer of a lookup for op \"a\""), "{message}");
+    }
+
+    #[test]
+    fn an_operation_ends_once() {
+        let failed = |n: u64| {
+            format!(r#"{{"n":{n},"at_ms":2,"event":"fail","op":"a","code":"internal","definite":true,"message":""}}"#)
+        };
+        let message = refusal("id", &[LOOKUP, &failed(1), &failed(2)]).unwrap();
+        assert!(message.contains("line 4: expected the end of an operation in flight, found \"a\""), "{message}");
+        let message = refusal("id", &[LOOKUP, &LOOKUP.replace("\"n\":0", "\"n\":1")]).unwrap();
+        assert!(message.contains("line 3: expected an op that was not invoked before"), "{message}");
+    }
+
+    #[test]
+    fn keys_must_be_columns() {
+        assert!(refusal("nobody", &[]).unwrap().contains("keys of db.t among its columns, found `nobody`"));
     }
 }

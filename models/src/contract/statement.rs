@@ -385,6 +385,20 @@ pub enum Output {
     Described(Box<Description>),
 }
 
+impl Output {
+    /// Whether this is what a statement of this kind returns.
+    pub fn answers(&self, statement: &Statement) -> bool {
+        match self {
+            Self::Acked { .. } => statement.writes_rows(),
+            Self::Rows { .. } => matches!(statement, Statement::Select { .. }),
+            Self::Found { .. } => matches!(statement, Statement::Lookup { .. }),
+            Self::Changes { .. } => matches!(statement, Statement::Changes { .. }),
+            Self::Described(_) => matches!(statement, Statement::Describe { .. }),
+            Self::Done => !statement.is_read() && !statement.writes_rows(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
