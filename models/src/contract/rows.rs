@@ -146,7 +146,8 @@ fn parse_date(text: &str) -> Option<i32> {
     (civil_from_days(days) == (year, month, day)).then_some(i32::try_from(days).ok()?)
 }
 
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+/// Days since 1970-01-01 of a day of the proleptic Gregorian calendar.
+pub(crate) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     // Years begin in March, so that the leap day is a year's last.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -155,7 +156,8 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
+/// Year, month and day of a number of days since 1970-01-01.
+pub(crate) fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);

@@ -28,6 +28,8 @@ pub use schema_file::{DataField, SchemaFile};
 pub use snapshot_file::{CommitKind, Snapshot};
 
 // The table on top of the formats.
+mod bucket_function;
+mod casts;
 pub mod catalog;
 pub mod commit;
 mod directory;
@@ -36,11 +38,14 @@ pub mod integrity;
 mod lake_access;
 mod live_files;
 pub mod overwrite;
+mod partition_paths;
 mod row_filter;
 mod scan;
+mod schema_evolution;
 pub mod schema_rules;
 mod seal;
 pub mod table;
+mod value_text;
 pub mod write;
 
 pub use catalog::FilesystemCatalog;
