@@ -8,6 +8,7 @@ mod avro_datum;
 mod avro_file;
 mod avro_record;
 mod avro_schema;
+mod binary_nested;
 pub mod binary_row;
 pub mod column_stats;
 mod content_cache;
