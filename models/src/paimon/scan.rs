@@ -17,7 +17,7 @@ use super::lake_access::read_referenced;
 use super::row_filter::RowFilter;
 use super::seal::check_file_name;
 use super::table::SchemaVersion;
-use super::{FileKind, FormatError, ManifestEntry, PaimonTable, Snapshot};
+use super::{FileKind, FormatError, IndexManifestEntry, ManifestEntry, PaimonTable, Snapshot};
 
 /// The beginning of every data file's name.
 pub(super) const DATA_FILE_PREFIX: &str = "data-";
@@ -99,6 +99,11 @@ impl PaimonTable {
             self.directory.data_file(&self.schema.partition_keys, &entry.partition, entry.bucket, &entry.file.file_name)
         };
         entry.file.external_path.clone().unwrap_or_else(bucket_path)
+    }
+
+    /// Where an index file is.
+    pub(super) fn index_file_path(&self, entry: &IndexManifestEntry) -> String {
+        entry.external_path.clone().unwrap_or_else(|| self.directory.index_file(&entry.file_name))
     }
 }
 
