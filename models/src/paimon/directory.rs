@@ -58,6 +58,11 @@ impl TableDirectory {
         format!("{}/manifest/{file_name}", self.root)
     }
 
+    /// An index file that lies in the index directory.
+    pub fn index_file(&self, file_name: &str) -> String {
+        format!("{}/index/{file_name}", self.root)
+    }
+
     /// A data file of a bucket.
     pub(super) fn data_file(
         &self,

@@ -14,6 +14,7 @@ pub mod column_stats;
 mod content_cache;
 pub mod data_file;
 mod format_error;
+pub mod index_manifest;
 pub mod manifest;
 mod manifest_meta;
 pub mod object_stores;
@@ -24,6 +25,7 @@ pub mod snapshot_file;
 mod stored_cell;
 
 pub use format_error::{FormatError, FormatResult};
+pub use index_manifest::{DeletionVectorMeta, IndexChange, IndexManifestEntry};
 pub use manifest::{DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta};
 pub use schema_file::{DataField, SchemaFile};
 pub use snapshot_file::{CommitKind, Snapshot};

@@ -18,7 +18,7 @@ use super::row_filter::RowFilter;
 use super::schema_evolution::RowEvolution;
 use super::seal::check_file_name;
 use super::table::SchemaVersion;
-use super::{FileKind, FormatError, ManifestEntry, PaimonTable, Snapshot};
+use super::{FileKind, FormatError, IndexManifestEntry, ManifestEntry, PaimonTable, Snapshot};
 
 /// The beginning of every data file's name.
 pub(super) const DATA_FILE_PREFIX: &str = "data-";
@@ -105,6 +105,11 @@ impl PaimonTable {
             )
         };
         entry.file.external_path.clone().unwrap_or_else(bucket_path)
+    }
+
+    /// Where an index file is.
+    pub(super) fn index_file_path(&self, entry: &IndexManifestEntry) -> String {
+        entry.external_path.clone().unwrap_or_else(|| self.directory.index_file(&entry.file_name))
     }
 }
 
