@@ -14,6 +14,7 @@ use crate::contract::{DataType, Row, RowKind, Value};
 
 use super::content_cache::{ContentCache, decode_once};
 use super::schema_file::{DataField, SchemaFile};
+use super::schema_rules::is_option_on;
 use super::{FormatError, FormatResult, avro_file, parquet_file};
 
 /// What the names of the key's copies begin with.
@@ -104,6 +105,8 @@ pub struct DataFileLayout {
     row_columns: Vec<FileColumn>,
     /// The columns of key-value files: the key's copy, sequence number, kind, then [`Self::row_columns`].
     change_columns: Vec<FileColumn>,
+    /// Whether key-value files are written without the key's copy.
+    is_thin: bool,
 }
 
 impl DataFileLayout {
@@ -136,7 +139,8 @@ impl DataFileLayout {
         change_columns.push(own_column(SEQUENCE_NUMBER, i32::MAX - 1, DataType::BigInt));
         change_columns.push(own_column(VALUE_KIND, i32::MAX - 2, DataType::TinyInt));
         change_columns.extend_from_slice(&row_columns);
-        Self { fields: schema.fields.clone(), key_positions, row_columns, change_columns }
+        let is_thin = is_option_on(&schema.options, "data-file.thin-mode", false);
+        Self { fields: schema.fields.clone(), key_positions, row_columns, change_columns, is_thin }
     }
 
     /// The table's columns.
@@ -201,7 +205,8 @@ pub fn encode_changes(layout: &DataFileLayout, format: FileFormat, changes: &[Ke
     cells.push(sequences.iter().collect());
     cells.push(kinds.iter().collect());
     cells.extend((0..layout.row_columns.len()).map(row_cells));
-    encode(&layout.change_columns, format, &cells, changes.len())
+    let first = if layout.is_thin { layout.key_positions.len() } else { 0 };
+    encode(&layout.change_columns[first..], format, &cells[first..], changes.len())
 }
 
 /// The changes of a key-value file, in its order.

@@ -44,6 +44,7 @@ pub mod overwrite;
 mod partition_paths;
 mod row_filter;
 mod scan;
+pub mod schema_change;
 mod schema_evolution;
 pub mod schema_rules;
 mod seal;
@@ -51,12 +52,14 @@ pub mod table;
 mod value_text;
 pub mod write;
 
-pub use catalog::FilesystemCatalog;
+pub use catalog::{FilesystemCatalog, ObjectName, View};
 pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
 pub use directory::TableDirectory;
 pub use integrity::{Finding, Verification, verify};
 pub use lake_access::LakeAccess;
 pub use overwrite::OverwriteScope;
+pub use schema_change::{ColumnPosition, SchemaChange};
+pub use schema_rules::validate_schema;
 pub use table::PaimonTable;
 pub use write::Committable;
 

@@ -16,12 +16,9 @@ use super::data_file::{FileFormat, KeyValue, decode_changes, decode_rows};
 use super::lake_access::read_referenced;
 use super::row_filter::RowFilter;
 use super::schema_evolution::RowEvolution;
-use super::seal::check_file_name;
+use super::seal::check_data_file_name;
 use super::table::SchemaVersion;
 use super::{FileKind, FormatError, IndexManifestEntry, ManifestEntry, PaimonTable, Snapshot};
-
-/// The beginning of every data file's name.
-pub(super) const DATA_FILE_PREFIX: &str = "data-";
 
 /// What a data file holds, in the columns of the table's schema.
 enum FileContent {
@@ -122,7 +119,7 @@ pub(super) fn check_size_and_seal(entry: &ManifestEntry, bytes: &Bytes) -> Resul
             bytes.len()
         )));
     }
-    check_file_name(&entry.file.file_name, DATA_FILE_PREFIX, bytes)
+    check_data_file_name(&entry.file.file_name, bytes)
 }
 
 /// Rows that were written with another version of the schema, in the columns of this one (L13).

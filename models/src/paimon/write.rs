@@ -16,8 +16,8 @@ use super::column_stats::SimpleStats;
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
 use super::manifest::FileSource;
-use super::scan::{DATA_FILE_PREFIX, compare_keys};
-use super::schema_rules::file_format;
+use super::scan::compare_keys;
+use super::schema_rules::{data_file_prefix, file_format};
 use super::seal::sealed_uuid;
 use super::{DataFileMeta, FileKind, FormatError, FormatResult, IndexChange, ManifestEntry, PaimonTable, Snapshot};
 
@@ -75,7 +75,6 @@ impl PaimonTable {
         base: Option<&Snapshot>,
         changes: &BTreeMap<BucketId, Vec<(RowKind, Row)>>,
     ) -> Result<Committable, Failure> {
-        self.version.buckets.mode().check_writable()?;
         let highest = self.highest_sequences(base).await.map_err(before_any_effect)?;
         let format = file_format(&self.schema)?;
         let mut added = Vec::new();
@@ -137,6 +136,7 @@ impl PaimonTable {
     }
 
     fn check_bucket(&self, bucket: &BucketId) -> Result<(), Failure> {
+        self.version.buckets.mode().check_writable()?;
         let (buckets, partition_cells) = (self.schema.bucket_count().unwrap_or(1), self.partition_types.len());
         if bucket.bucket < buckets && bucket.partition.cells().len() == partition_cells {
             return Ok(());
@@ -227,7 +227,7 @@ impl PaimonTable {
             bucket: bucket.bucket,
             total_buckets,
             file: Rc::new(DataFileMeta {
-                file_name: format!("{DATA_FILE_PREFIX}{uuid}-0.{}", format.extension()),
+                file_name: format!("{}{uuid}-0.{}", data_file_prefix(&self.schema), format.extension()),
                 file_size: encoded.bytes.len() as u64,
                 row_count: encoded.row_count,
                 min_key: encoded.min_key,
