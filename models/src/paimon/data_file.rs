@@ -85,11 +85,6 @@ impl FileColumn {
         FormatError::new(format!("expected a {}{suffix} in column `{}`, found {cell:?}", self.data_type, self.name))
     }
 
-    /// The error for a nested type where only simple ones are stored.
-    pub fn nested(&self) -> FormatError {
-        FormatError::new(format!("expected a simple type in column `{}`, found {}", self.name, self.data_type))
-    }
-
     /// The error for a column that the file does not have.
     pub fn missing(&self) -> FormatError {
         FormatError::new(format!("expected a column `{}` of type {}, found none", self.name, self.data_type))
@@ -342,6 +337,10 @@ mod tests {
         }
     }
 
+    fn of(data_type: &str) -> DataType {
+        data_type.parse().unwrap()
+    }
+
     fn millis(millis: i64, nanos_of_milli: u32) -> Value {
         Value::Timestamp { millis, nanos_of_milli }
     }
@@ -354,6 +353,36 @@ mod tests {
         assert_eq!(*decode_rows(&layout, FileFormat::Parquet, &bytes).unwrap(), rows);
         let error = encode_rows(&layout, FileFormat::Avro, &rows).unwrap_err().to_string();
         assert!(error.contains("TIMESTAMP(9)") && error.contains("`c0`"), "{error}");
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_refused_by_both_formats() {
+        let cases = [
+            (of("ARRAY<INT NOT NULL>"), Value::Array([Value::Null].into())),
+            (of("ARRAY<INT>"), Value::Array([Value::string("1")].into())),
+            (of("MAP<INT, INT>"), Value::Map([(Value::Null, Value::Null)].into())),
+            (of("MAP<STRING, INT>"), Value::Map([(Value::Null, Value::Null)].into())),
+            (of("ROW<`a` INT, `b` INT>"), Value::Row(Row::new(vec![Value::Int(1)]))),
+            (of("ROW<`a` TINYINT>"), Value::Row(Row::new(vec![Value::Int(128)]))),
+        ];
+        for (data_type, cell) in cases {
+            for format in [FileFormat::Parquet, FileFormat::Avro] {
+                let rows = [Row::new(vec![cell.clone()])];
+                let error =
+                    encode_rows(&layout(&[(data_type.clone(), true)], false), format, &rows).unwrap_err().to_string();
+                assert!(error.contains("expected a") && error.contains("`c0"), "{format:?}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn times_finer_than_milliseconds_are_refused_by_avro() {
+        let layout = layout(&[(DataType::Time(6), true)], false);
+        let rows = [Row::new(vec![Value::Time(1)])];
+        let bytes = encode_rows(&layout, FileFormat::Parquet, &rows).unwrap();
+        assert_eq!(*decode_rows(&layout, FileFormat::Parquet, &bytes).unwrap(), rows);
+        let error = encode_rows(&layout, FileFormat::Avro, &rows).unwrap_err().to_string();
+        assert!(error.contains("TIME(6)") && error.contains("`c0`"), "{error}");
     }
 
     #[test]
