@@ -59,7 +59,7 @@ fn a_plan_that_makes_no_sense_is_refused() {
             "expected each table to be planned once, found db.k1 twice",
         ),
         (refusal(again), "expected the id of each step to be unique, found `"),
-        (refusal(unkeyed), "table db.k1: expected keys among the columns, found `nil`"),
+        (refusal(unkeyed), "table db.k1: expected the primary key to name columns, `nil` is none"),
         (refusal(slow), "expected system.worker.heartbeat_interval_ms to be less than a third of"),
         (refusal(|plan| plan.min_call_ms = 99), "expected min_call_ms to be at most system.max_call_ms of"),
         (refusal(|plan| plan.system.call_timeout_ms = 2), "expected system.call_timeout_ms to be more than"),
@@ -75,6 +75,36 @@ fn a_plan_that_makes_no_sense_is_refused() {
             refusal(|plan| plan.system.store.sync_ms = plan.system.call_timeout_ms),
             "expected system.store.sync_ms to leave an append time to answer",
         ),
+    ]);
+}
+
+/// The refusal of a good plan whose first table has one more option.
+fn refusal_of_option(key: &str, value: &str) -> String {
+    refusal(|plan| {
+        plan.tables[0].schema.options.insert(key.to_owned(), value.to_owned());
+    })
+}
+
+#[test]
+fn a_table_that_the_lake_cannot_hold_or_the_store_not_serve_is_refused_by_name() {
+    let reserved = |plan: &mut Plan| plan.tables[0].schema.columns[0].name = "_SEQUENCE_NUMBER".to_owned();
+    let nullable = |plan: &mut Plan| plan.tables[0].schema.columns[0].nullable = true;
+    assert_each(&[
+        (
+            refusal(|plan| plan.tables[0].schema.columns.clear()),
+            "table db.k1: expected at least one column, found none",
+        ),
+        (
+            refusal(reserved),
+            "table db.k1: expected a column name that Paimon does not reserve, found `_SEQUENCE_NUMBER`",
+        ),
+        (refusal(nullable), "table db.k1: expected a NOT NULL column in the primary key, found `id`"),
+        (refusal_of_option("file.format", "orc"), "option `file.format` to be one of [parquet, avro], found \"orc\""),
+        (refusal_of_option("bucket", "4294967295"), "expected `bucket` to be 1 or more"),
+        (refusal_of_option("bucket", "-1"), "a primary-key table with a fixed number of buckets"),
+        (refusal_of_option("bucket-key", "nil"), "table db.k1: expected the bucket-key to name columns, `nil` is none"),
+        (refusal_of_option("merge-engine", "partial-update"), "expected option `merge-engine` to be deduplicate"),
+        (refusal_of_option("snapshot.num-retained.min", "0"), "`snapshot.num-retained.min` to be at least 1, found 0"),
     ]);
 }
 

@@ -161,11 +161,16 @@ fn for_each_block<'a>(
     reader: &mut DatumReader<'a>,
     mut read_item: impl FnMut(&mut DatumReader<'a>) -> FormatResult<()>,
 ) -> FormatResult<()> {
+    // Items of no bytes could otherwise be claimed anew by each of many blocks.
+    let mut most = reader.remaining();
     loop {
         let count = reader.block_count()?;
         if count == 0 {
             return Ok(());
         }
+        most = most
+            .checked_sub(count)
+            .ok_or_else(|| FormatError::new(format!("expected {most} more items at most, found {count}")))?;
         for _ in 0..count {
             read_item(reader)?;
         }
@@ -226,6 +231,16 @@ impl DatumWriter {
         if let Some(value) = value {
             write(self, value);
         }
+    }
+
+    /// An array or a map; `None` as soon as an item cannot be written.
+    pub fn block<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T) -> Option<()>) -> Option<()> {
+        if !items.is_empty() {
+            self.integer(items.len() as i64);
+            items.iter().try_for_each(|item| write(self, item))?;
+        }
+        self.integer(0);
+        Some(())
     }
 
     /// An array.
@@ -325,5 +340,7 @@ mod tests {
             assert!(DatumReader::new(&forged).datum(avro_type).is_err(), "{avro_type:?}");
         }
         assert!(DatumReader::new(&[0xff; 11]).integer().is_err());
+        let many_blocks_of_nulls = [100; 1000];
+        assert!(DatumReader::new(&many_blocks_of_nulls).datum(&array_of_nulls).is_err());
     }
 }

@@ -111,6 +111,21 @@ impl<'r> AvroRecord<'r> {
         }
     }
 
+    /// Records within this one, in an array; `None` if NULL. A NULL among them is refused.
+    pub fn optional_records(&self, name: &str) -> FormatResult<Option<Vec<AvroRecord<'r>>>> {
+        let (item_type, items) = match self.field(name) {
+            None | Some((_, Datum::Null)) => return Ok(None),
+            Some((avro_type, Datum::Items(items))) => (avro_type.item_type(), items),
+            Some(_) => return Err(self.mismatch(name, "records")),
+        };
+        let fields = item_type.ok_or_else(|| self.mismatch(name, "records"))?.record_fields()?;
+        let record = |item: &'r Datum<'r>| match item {
+            Datum::Record(values) => Ok(AvroRecord::new(fields, values)),
+            _ => Err(self.mismatch(name, "records")),
+        };
+        items.iter().map(record).collect::<FormatResult<_>>().map(Some)
+    }
+
     /// A record within this one; `None` if NULL.
     pub fn optional_record(&self, name: &str) -> FormatResult<Option<AvroRecord<'r>>> {
         match self.field(name) {

@@ -115,6 +115,15 @@ impl AvroType {
         }
     }
 
+    /// The type of an array's items, also of an array that may be NULL; `None` if this is no array.
+    pub fn item_type(&self) -> Option<&AvroType> {
+        match self {
+            Self::Array(item_type) => Some(item_type),
+            Self::Union(branches) => branches.iter().find_map(Self::item_type),
+            _ => None,
+        }
+    }
+
     fn no_record(&self) -> FormatError {
         FormatError::new(format!("expected an Avro record, found {self:?}"))
     }

@@ -7,9 +7,9 @@ use super::{FormatResult, binary_row};
 /// Statistics as manifests hold them. The rows are bytes because their types are the file's schema's business.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimpleStats {
-    /// The least value of each column, a serialised binary row; NULL where a column has no values.
+    /// The least value of each column, a serialised binary row; NULL where a column has no values or is nested.
     pub min_values: Vec<u8>,
-    /// The greatest value of each column, a serialised binary row; NULL where a column has no values.
+    /// The greatest value of each column, a serialised binary row; NULL where a column has no values or is nested.
     pub max_values: Vec<u8>,
     /// The number of NULLs of each column; `None` where it is unknown.
     pub null_counts: Vec<Option<i64>>,
@@ -25,6 +25,9 @@ impl SimpleStats {
             for (column, cell) in row.cells().iter().take(types.len()).enumerate() {
                 if cell.is_null() {
                     null_counts[column] += 1;
+                    continue;
+                }
+                if types[column].is_nested() {
                     continue;
                 }
                 if least[column].is_null() || cell < least[column] {
@@ -70,6 +73,17 @@ mod tests {
         assert_eq!(binary_row::deserialize(&types, &stats.min_values).unwrap(), least);
         assert_eq!(binary_row::deserialize(&types, &stats.max_values).unwrap(), greatest);
         assert_eq!(stats.null_counts, [Some(1), Some(1), Some(3)]);
+    }
+
+    #[test]
+    fn nested_columns_have_a_null_count_only() {
+        let types = ["ARRAY<INT>".parse().unwrap()];
+        let rows = [Row::new(vec![Value::Null]), Row::new(vec![Value::Array([Value::Int(1)].into())])];
+        let stats = SimpleStats::of(&types, rows.iter()).unwrap();
+        let nothing = Row::new(vec![Value::Null]);
+        assert_eq!(binary_row::deserialize(&types, &stats.min_values).unwrap(), nothing);
+        assert_eq!(binary_row::deserialize(&types, &stats.max_values).unwrap(), nothing);
+        assert_eq!(stats.null_counts, [Some(1)]);
     }
 
     #[test]

@@ -8,7 +8,10 @@
 //!
 //! It must never know whose commit it is: the user, the identifier, the properties and the fence come from the caller.
 
+mod index_changes;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use bytes::Bytes;
 use futures::future::join3;
@@ -18,14 +21,17 @@ use crate::contract::{Failure, FailureCode};
 use crate::defects::Defect;
 
 use super::exclusive_create::{Created, create_exclusively};
+use super::index_manifest::encode_index_manifest;
 use super::lake_access::before_any_effect;
-use super::live_files::{MANIFEST_LIST_PREFIX, MANIFEST_PREFIX, identity, replay};
+use super::live_files::{INDEX_MANIFEST_PREFIX, MANIFEST_LIST_PREFIX, MANIFEST_PREFIX, identity, replay};
 use super::manifest::{encode_manifest, encode_manifest_list};
 use super::overwrite::{BoundScope, OverwriteScope, all_live};
 use super::seal::{seal_json, sealed_uuid};
 use super::snapshot_file::{CommitKind, SNAPSHOT_VERSION};
 use super::table::read_schema;
-use super::{Committable, DataField, ManifestEntry, ManifestFileMeta, PaimonTable, SchemaFile, Snapshot};
+use super::{
+    Committable, DataField, IndexManifestEntry, ManifestEntry, ManifestFileMeta, PaimonTable, SchemaFile, Snapshot,
+};
 
 /// How often a commit that lost its race starts over.
 const MAX_LOST_RACES: u32 = 10;
@@ -60,6 +66,8 @@ pub struct CommitRequest {
 pub enum CommitMode {
     /// They stay. Without new files the snapshot only carries its properties.
     Append,
+    /// They stay, and the rows stay the same: files were rewritten, or moved to another level.
+    Compact,
     /// Those in scope go, as far as they were in the committable's base snapshot (L15). If one of them is gone
     /// already, the overwrite is planned again on the newest snapshot, as if it had begun there.
     Overwrite {
@@ -103,7 +111,7 @@ impl PaimonTable {
     /// it may, and then neither this commit may be repeated nor its files deleted (L10, L11).
     pub async fn commit(&self, request: CommitRequest) -> Result<CommitOutcome, Failure> {
         let scope = match &request.mode {
-            CommitMode::Append => None,
+            CommitMode::Append | CommitMode::Compact => None,
             CommitMode::Overwrite { partitions } => {
                 Some(BoundScope::bind(partitions, &self.schema, &request.committable.added)?)
             }
@@ -194,8 +202,8 @@ impl PaimonTable {
         )))
     }
 
-    /// What the attempt deletes. Overwrites, and commits to tables whose schema has ever changed, are checked against
-    /// the live files; a plain append to a table that never changed cannot be in conflict.
+    /// What the attempt deletes. Commits that take files or indexes away, and commits to tables whose schema has ever
+    /// changed, are checked against the live files; a plain append to a table that never changed cannot be in conflict.
     async fn plan_deletes(
         &self,
         request: &CommitRequest,
@@ -203,11 +211,19 @@ impl PaimonTable {
         latest: &Snapshot,
         manifests: &[ManifestFileMeta],
     ) -> Result<Vec<ManifestEntry>, Failure> {
-        if scope.is_none() && latest.schema_id == 0 && self.schema_id() == 0 {
+        let named = &request.committable.deleted;
+        let adds_only = scope.is_none() && named.is_empty() && request.committable.index.is_empty();
+        if adds_only && latest.schema_id == 0 && self.schema_id() == 0 {
             return Ok(Vec::new());
         }
         let live = replay(&self.manifest_reader().manifests(manifests).await?)?;
-        let deletes = match (scope, request.committable.base_snapshot_id) {
+        if !all_live(named, &live) {
+            return Err(Failure::rejected(format!(
+                "table {}: expected every file that the commit deletes to be live in snapshot {}, found one that is not",
+                self.path, latest.id
+            )));
+        }
+        let mut deletes = match (scope, request.committable.base_snapshot_id) {
             (None, _) | (_, None) => Vec::new(),
             (Some(scope), Some(base_id)) if base_id == latest.id => scope.deletes(&live),
             (Some(scope), Some(base_id)) => {
@@ -216,6 +232,10 @@ impl PaimonTable {
                 if all_live(&planned, &live) { planned } else { scope.deletes(&live) }
             }
         };
+        let in_scope: BTreeSet<_> = deletes.iter().map(identity).collect();
+        let others = named.iter().filter(|entry| !in_scope.contains(&identity(entry)));
+        let others: Vec<ManifestEntry> = others.cloned().collect();
+        deletes.extend(others);
         self.check_bucket_counts(&request.committable.added, &deletes, &live)?;
         Ok(deletes)
     }
@@ -273,6 +293,12 @@ impl PaimonTable {
         let (base_manifest_list, base_manifest_list_size) = files.manifest_list(&base)?;
         let delta: Vec<ManifestFileMeta> = files.manifest(schema_id, &entries)?.into_iter().collect();
         let (delta_manifest_list, delta_manifest_list_size) = files.manifest_list(&delta)?;
+        let changelog = &request.committable.changelog;
+        let changelog_manifest_list = match files.manifest(schema_id, changelog)? {
+            None => None,
+            Some(manifest) => Some(files.manifest_list(&[manifest])?),
+        };
+        let index_manifest = self.index_manifest_after(request, latest, &mut files).await?;
 
         let environment = &self.lake.environment;
         let snapshot = Snapshot {
@@ -284,20 +310,21 @@ impl PaimonTable {
             base_manifest_list_size: Some(base_manifest_list_size),
             delta_manifest_list,
             delta_manifest_list_size: Some(delta_manifest_list_size),
-            changelog_manifest_list: None,
-            changelog_manifest_list_size: None,
-            index_manifest: None,
+            changelog_manifest_list_size: changelog_manifest_list.as_ref().map(|(_, size)| *size),
+            changelog_manifest_list: changelog_manifest_list.map(|(file_name, _)| file_name),
+            index_manifest,
             commit_user: request.user.clone(),
             writer_version: None,
             commit_identifier: request.identifier as i64,
             commit_kind: match request.mode {
                 CommitMode::Append => CommitKind::Append,
+                CommitMode::Compact => CommitKind::Compact,
                 CommitMode::Overwrite { .. } => CommitKind::Overwrite,
             },
             time_millis: environment.now_ms(),
             total_record_count: latest.map_or(0, |latest| latest.total_record_count) + delta_record_count,
             delta_record_count,
-            changelog_record_count: None,
+            changelog_record_count: (!changelog.is_empty()).then(|| row_count(changelog)),
             watermark: latest.and_then(|latest| latest.watermark),
             statistics: latest.and_then(|latest| latest.statistics.clone()),
             properties: (!request.properties.is_empty()).then(|| request.properties.clone()),
@@ -316,6 +343,24 @@ impl PaimonTable {
                 Err(failure)
             }
         }
+    }
+
+    /// The index manifest of the next snapshot: the newest one's, if no index changes.
+    async fn index_manifest_after(
+        &self,
+        request: &CommitRequest,
+        latest: Option<&Snapshot>,
+        files: &mut AttemptFiles<'_>,
+    ) -> Result<Option<String>, Failure> {
+        let changes = &request.committable.index;
+        if changes.is_empty() {
+            return Ok(latest.and_then(|latest| latest.index_manifest.clone()));
+        }
+        let before = match latest {
+            None => Rc::default(),
+            Some(latest) => self.manifest_reader().index_files(latest).await?,
+        };
+        files.index_manifest(&index_changes::changed(&before, changes)?).map(Some)
     }
 
     /// The compare-and-swap of one attempt.
@@ -377,6 +422,12 @@ impl<'a> AttemptFiles<'a> {
     fn manifest_list(&mut self, manifests: &[ManifestFileMeta]) -> Result<(String, u64), Failure> {
         let bytes = encode_manifest_list(manifests, self.sync_marker())?;
         Ok(self.add(MANIFEST_LIST_PREFIX, bytes))
+    }
+
+    /// An index manifest of these entries: its name.
+    fn index_manifest(&mut self, entries: &[IndexManifestEntry]) -> Result<String, Failure> {
+        let bytes = encode_index_manifest(&self.table.partition_types, entries, self.sync_marker())?;
+        Ok(self.add(INDEX_MANIFEST_PREFIX, bytes).0)
     }
 
     fn add(&mut self, prefix: &str, bytes: Bytes) -> (String, u64) {

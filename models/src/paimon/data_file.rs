@@ -14,6 +14,7 @@ use crate::contract::{DataType, Row, RowKind, Value};
 
 use super::content_cache::{ContentCache, decode_once};
 use super::schema_file::{DataField, SchemaFile};
+use super::schema_rules::is_option_on;
 use super::{FormatError, FormatResult, avro_file, parquet_file};
 
 /// What the names of the key's copies begin with.
@@ -84,11 +85,6 @@ impl FileColumn {
         FormatError::new(format!("expected a {}{suffix} in column `{}`, found {cell:?}", self.data_type, self.name))
     }
 
-    /// The error for a nested type where only simple ones are stored.
-    pub fn nested(&self) -> FormatError {
-        FormatError::new(format!("expected a simple type in column `{}`, found {}", self.name, self.data_type))
-    }
-
     /// The error for a column that the file does not have.
     pub fn missing(&self) -> FormatError {
         FormatError::new(format!("expected a column `{}` of type {}, found none", self.name, self.data_type))
@@ -104,6 +100,8 @@ pub struct DataFileLayout {
     row_columns: Vec<FileColumn>,
     /// The columns of key-value files: the key's copy, sequence number, kind, then [`Self::row_columns`].
     change_columns: Vec<FileColumn>,
+    /// Whether key-value files are written without the key's copy.
+    is_thin: bool,
 }
 
 impl DataFileLayout {
@@ -136,7 +134,8 @@ impl DataFileLayout {
         change_columns.push(own_column(SEQUENCE_NUMBER, i32::MAX - 1, DataType::BigInt));
         change_columns.push(own_column(VALUE_KIND, i32::MAX - 2, DataType::TinyInt));
         change_columns.extend_from_slice(&row_columns);
-        Self { fields: schema.fields.clone(), key_positions, row_columns, change_columns }
+        let is_thin = is_option_on(&schema.options, "data-file.thin-mode", false);
+        Self { fields: schema.fields.clone(), key_positions, row_columns, change_columns, is_thin }
     }
 
     /// The table's columns.
@@ -201,7 +200,8 @@ pub fn encode_changes(layout: &DataFileLayout, format: FileFormat, changes: &[Ke
     cells.push(sequences.iter().collect());
     cells.push(kinds.iter().collect());
     cells.extend((0..layout.row_columns.len()).map(row_cells));
-    encode(&layout.change_columns, format, &cells, changes.len())
+    let first = if layout.is_thin { layout.key_positions.len() } else { 0 };
+    encode(&layout.change_columns[first..], format, &cells[first..], changes.len())
 }
 
 /// The changes of a key-value file, in its order.
@@ -337,6 +337,10 @@ mod tests {
         }
     }
 
+    fn of(data_type: &str) -> DataType {
+        data_type.parse().unwrap()
+    }
+
     fn millis(millis: i64, nanos_of_milli: u32) -> Value {
         Value::Timestamp { millis, nanos_of_milli }
     }
@@ -349,6 +353,36 @@ mod tests {
         assert_eq!(*decode_rows(&layout, FileFormat::Parquet, &bytes).unwrap(), rows);
         let error = encode_rows(&layout, FileFormat::Avro, &rows).unwrap_err().to_string();
         assert!(error.contains("TIMESTAMP(9)") && error.contains("`c0`"), "{error}");
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_refused_by_both_formats() {
+        let cases = [
+            (of("ARRAY<INT NOT NULL>"), Value::Array([Value::Null].into())),
+            (of("ARRAY<INT>"), Value::Array([Value::string("1")].into())),
+            (of("MAP<INT, INT>"), Value::Map([(Value::Null, Value::Null)].into())),
+            (of("MAP<STRING, INT>"), Value::Map([(Value::Null, Value::Null)].into())),
+            (of("ROW<`a` INT, `b` INT>"), Value::Row(Row::new(vec![Value::Int(1)]))),
+            (of("ROW<`a` TINYINT>"), Value::Row(Row::new(vec![Value::Int(128)]))),
+        ];
+        for (data_type, cell) in cases {
+            for format in [FileFormat::Parquet, FileFormat::Avro] {
+                let rows = [Row::new(vec![cell.clone()])];
+                let error =
+                    encode_rows(&layout(&[(data_type.clone(), true)], false), format, &rows).unwrap_err().to_string();
+                assert!(error.contains("expected a") && error.contains("`c0"), "{format:?}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn times_finer_than_milliseconds_are_refused_by_avro() {
+        let layout = layout(&[(DataType::Time(6), true)], false);
+        let rows = [Row::new(vec![Value::Time(1)])];
+        let bytes = encode_rows(&layout, FileFormat::Parquet, &rows).unwrap();
+        assert_eq!(*decode_rows(&layout, FileFormat::Parquet, &bytes).unwrap(), rows);
+        let error = encode_rows(&layout, FileFormat::Avro, &rows).unwrap_err().to_string();
+        assert!(error.contains("TIME(6)") && error.contains("`c0`"), "{error}");
     }
 
     #[test]

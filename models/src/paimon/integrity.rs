@@ -358,9 +358,8 @@ impl Check<'_> {
             self.verification.find(&entry.file.file_name, consequence);
             return;
         };
-        let in_bucket = || {
-            self.directory.data_file(&schema.file.partition_keys, &entry.partition, entry.bucket, &entry.file.file_name)
-        };
+        let in_bucket =
+            || self.directory.data_file(&schema.partition_paths, &entry.partition, entry.bucket, &entry.file.file_name);
         let path = entry.file.external_path.clone().unwrap_or_else(in_bucket);
         for extra_file in &entry.file.extra_files {
             let beside = path.rsplit_once('/').map_or("", |(parent, _)| parent);

@@ -12,13 +12,16 @@ use crate::concurrently;
 use crate::contract::{DataType, Failure, ObjectStore, PartitionValues};
 
 use super::directory::TableDirectory;
+use super::index_manifest::decode_index_manifest;
 use super::lake_access::read_referenced;
 use super::manifest::{decode_manifest, decode_manifest_list};
 use super::seal::check_file_name;
-use super::{FileKind, FormatError, FormatResult, ManifestEntry, ManifestFileMeta, Snapshot};
+use super::{FileKind, FormatError, FormatResult, IndexManifestEntry, ManifestEntry, ManifestFileMeta, Snapshot};
 
 /// The beginning of every manifest's name.
 pub(super) const MANIFEST_PREFIX: &str = "manifest-";
+/// The beginning of every index manifest's name.
+pub(super) const INDEX_MANIFEST_PREFIX: &str = "index-manifest-";
 /// The beginning of every manifest list's name.
 pub(super) const MANIFEST_LIST_PREFIX: &str = "manifest-list-";
 
@@ -72,6 +75,16 @@ impl ManifestReader<'_> {
     pub(super) async fn live_files(&self, snapshot: &Snapshot) -> Result<Vec<ManifestEntry>, Failure> {
         let manifests = self.manifests(&self.lists_of(snapshot).await?).await?;
         Ok(replay(&manifests).map_err(|error| error.within(self.directory.snapshot(snapshot.id)))?)
+    }
+
+    /// The index files of a snapshot; none if it names no index manifest.
+    pub(super) async fn index_files(&self, snapshot: &Snapshot) -> Result<Rc<Vec<IndexManifestEntry>>, Failure> {
+        let Some(file_name) = &snapshot.index_manifest else {
+            return Ok(Rc::default());
+        };
+        let bytes = self.read(file_name, INDEX_MANIFEST_PREFIX).await?;
+        let within = |error: FormatError| error.within(self.directory.manifest(file_name));
+        Ok(decode_index_manifest(self.partition_types, &bytes).map_err(within)?)
     }
 
     async fn read(&self, file_name: &str, prefix: &str) -> Result<Bytes, Failure> {

@@ -31,6 +31,24 @@ pub fn sealed_uuid(drawn: &str, content: &[u8]) -> String {
 /// Checks the content of a file against the seal in its name: `prefix`, then the UUID. Names without a seal pass.
 pub fn check_file_name(file_name: &str, prefix: &str, content: &[u8]) -> FormatResult<()> {
     let uuid = file_name.strip_prefix(prefix).and_then(|rest| rest.get(..UUID_LENGTH));
+    check_uuid(file_name, uuid, content)
+}
+
+/// Checks the content of a data file against the seal in its name, whatever the name begins with: the UUID is followed
+/// by the last `-`. Names without a seal pass.
+pub fn check_data_file_name(file_name: &str, content: &[u8]) -> FormatResult<()> {
+    let before_counter = file_name.rsplit_once('-').map_or("", |(before, _)| before);
+    let start = before_counter.len().checked_sub(UUID_LENGTH);
+    let uuid = start.and_then(|start| before_counter.get(start..));
+    let is_uuid = |uuid: &&str| {
+        let mut groups = uuid.split('-').map(str::len);
+        [8, 4, 4, 4, 12].into_iter().all(|length| groups.next() == Some(length))
+            && uuid.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    };
+    check_uuid(file_name, uuid.filter(is_uuid), content)
+}
+
+fn check_uuid(file_name: &str, uuid: Option<&str>, content: &[u8]) -> FormatResult<()> {
     let Some(uuid) = uuid.filter(|uuid| uuid.as_bytes()[VERSION_POSITION] == b'8') else {
         return Ok(());
     };
@@ -89,6 +107,19 @@ mod tests {
         assert!(check_file_name(&name, "data-", b"rowz").is_err());
         assert!(check_file_name(&format!("data-{DRAWN}-0.parquet"), "data-", b"any").is_ok(), "foreign names pass");
         assert!(check_file_name("data-x", "data-", b"any").is_ok());
+    }
+
+    #[test]
+    fn a_data_files_seal_is_found_behind_any_prefix() {
+        let uuid = sealed_uuid(DRAWN, b"rows");
+        for prefix in ["data-", "", "übrig", "a-b.c"] {
+            let name = format!("{prefix}{uuid}-0.zstd.parquet");
+            assert!(check_data_file_name(&name, b"rows").is_ok(), "{name}");
+            assert!(check_data_file_name(&name, b"rowz").is_err(), "{name}");
+        }
+        for name in ["", "data-0.parquet", "data-é-0.parquet", &format!("data-{DRAWN}-0.parquet")] {
+            assert!(check_data_file_name(name, b"any").is_ok(), "{name}");
+        }
     }
 
     #[test]

@@ -16,24 +16,30 @@ use super::column_stats::SimpleStats;
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
 use super::manifest::FileSource;
-use super::scan::{DATA_FILE_PREFIX, compare_keys};
-use super::schema_rules::file_format;
+use super::scan::compare_keys;
+use super::schema_rules::{data_file_prefix, file_format};
 use super::seal::sealed_uuid;
-use super::{DataFileMeta, FileKind, FormatError, FormatResult, ManifestEntry, PaimonTable, Snapshot};
+use super::{DataFileMeta, FileKind, FormatError, FormatResult, IndexChange, ManifestEntry, PaimonTable, Snapshot};
 
 /// Data files that are written and wait for a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Committable {
     /// The new files.
     pub(super) added: Vec<ManifestEntry>,
+    /// The files that the commit takes away. Each must be live when it commits, or the commit is in conflict.
+    pub(super) deleted: Vec<ManifestEntry>,
+    /// The new files that hold what changed, for those who follow the table. They are never live.
+    pub(super) changelog: Vec<ManifestEntry>,
+    /// The index files that come, and those that go.
+    pub(super) index: Vec<IndexChange>,
     /// The snapshot that the writer looked at; `None` if the table had none. An overwrite deletes what is in it (L15).
     pub(super) base_snapshot_id: Option<u64>,
 }
 
 impl Committable {
-    /// Whether there are no new files.
+    /// Whether there is nothing to commit: no file comes and none goes.
     pub fn is_empty(&self) -> bool {
-        self.added.is_empty()
+        self.added.is_empty() && self.deleted.is_empty() && self.changelog.is_empty() && self.index.is_empty()
     }
 
     /// The number of rows in the new files; in key tables every change counts.
@@ -89,7 +95,8 @@ impl PaimonTable {
             puts.push(async move { self.lake.objects.put(&path, bytes).await });
         }
         let results = concurrently::all(puts).await;
-        let committable = Committable { added, base_snapshot_id: base.map(|snapshot| snapshot.id) };
+        let base_snapshot_id = base.map(|snapshot| snapshot.id);
+        let committable = Committable { added, base_snapshot_id, ..Committable::default() };
         match results.into_iter().find_map(Result::err) {
             None => Ok(committable),
             Some(failure) => {
@@ -103,10 +110,10 @@ impl PaimonTable {
     /// Deletes the files of a committable that is in no snapshot and never will be. After a commit whose outcome is
     /// unknown this must not be called (L10).
     pub async fn abort(&self, committable: &Committable) -> Result<(), Failure> {
-        let deletes = committable.added.iter().map(|entry| async {
-            let path = self.data_file_path(entry);
-            self.lake.objects.delete(&path).await
-        });
+        let data_files = committable.added.iter().chain(&committable.changelog).map(|entry| self.data_file_path(entry));
+        let index_files = committable.index.iter().filter(|entry| entry.kind == FileKind::Add);
+        let index_files = index_files.map(|entry| self.index_file_path(entry));
+        let deletes = data_files.chain(index_files).map(|path| async move { self.lake.objects.delete(&path).await });
         concurrently::all(deletes).await.into_iter().collect()
     }
 
@@ -129,6 +136,7 @@ impl PaimonTable {
     }
 
     fn check_bucket(&self, bucket: &BucketId) -> Result<(), Failure> {
+        self.version.buckets.mode().check_writable()?;
         let (buckets, partition_cells) = (self.schema.bucket_count().unwrap_or(1), self.partition_types.len());
         if bucket.bucket < buckets && bucket.partition.cells().len() == partition_cells {
             return Ok(());
@@ -219,7 +227,7 @@ impl PaimonTable {
             bucket: bucket.bucket,
             total_buckets,
             file: Rc::new(DataFileMeta {
-                file_name: format!("{DATA_FILE_PREFIX}{uuid}-0.{}", format.extension()),
+                file_name: format!("{}{uuid}-0.{}", data_file_prefix(&self.schema), format.extension()),
                 file_size: encoded.bytes.len() as u64,
                 row_count: encoded.row_count,
                 min_key: encoded.min_key,

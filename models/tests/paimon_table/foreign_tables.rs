@@ -9,13 +9,18 @@ use models::paimon::verify;
 
 use crate::surroundings::*;
 
-const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 11] = [
     ("pypaimon-2.1.0", "app"),
     ("pypaimon-2.1.0", "app_unaware"),
     ("pypaimon-2.1.0", "pk"),
     ("pypaimon-2.1.0", "pk_avro"),
     ("paimon-rs-0.4.0", "app"),
     ("paimon-rs-0.4.0", "pk"),
+    ("java-1.4.2", "types"),
+    ("java-1.4.2", "types_avro"),
+    ("java-1.4.2", "nested"),
+    ("java-1.4.2", "nested_avro"),
+    ("java-1.4.2", "nested_key"),
 ];
 
 /// A copy in memory of what a writer left behind.

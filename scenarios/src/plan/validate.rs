@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use models::config::SystemConfig;
-use models::contract::{BUCKET, BUCKET_KEY, Statement, TablePath, TableSchema};
+use models::contract::{LAKESTREAM_ENABLED, Statement, TablePath, TableSchema};
+use models::paimon::validate_schema;
 
 use super::calls::{
     CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, STORE, TIERING, check_call, is_system_name, tiering_worker,
@@ -215,42 +216,17 @@ fn check_address(
     }
 }
 
+/// Whether the lake can hold such a table, and the store serve it: all tables of a plan are judged as such, in the mode
+/// or not.
 fn check_schema(schema: &TableSchema) -> Result<(), String> {
-    let mut names = BTreeSet::new();
-    for column in &schema.columns {
-        if !names.insert(column.name.as_str()) {
-            return Err(format!("expected each column once, found `{}` twice", column.name));
+    let mut served = schema.clone();
+    served.options.insert(LAKESTREAM_ENABLED.to_owned(), "true".to_owned());
+    validate_schema(&served).map_err(|failure| failure.message)?;
+    match schema.columns.iter().find(|column| column.nullable && schema.primary_key.contains(&column.name)) {
+        None => Ok(()),
+        Some(column) => {
+            Err(format!("expected a NOT NULL column in the primary key, found `{}`, which is nullable", column.name))
         }
-    }
-    let bucket_key = schema.options.get(BUCKET_KEY).map(String::as_str).unwrap_or_default();
-    let bucket_key = bucket_key.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let named = schema.primary_key.iter().chain(&schema.partition_keys).map(String::as_str);
-    for name in named.chain(bucket_key) {
-        if !names.contains(name) {
-            return Err(format!("expected keys among the columns, found `{name}`, which is none"));
-        }
-    }
-    if let Some(column) =
-        schema.columns.iter().find(|column| column.nullable && schema.primary_key.contains(&column.name))
-    {
-        return Err(format!(
-            "expected a NOT NULL column in the primary key, found `{}`, which is nullable",
-            column.name
-        ));
-    }
-    if schema.has_primary_key()
-        && let Some(missing) = schema.partition_keys.iter().find(|key| !schema.primary_key.contains(key))
-    {
-        return Err(format!("expected every partition column in the primary key, found `{missing}` outside"));
-    }
-    match schema.options.get(BUCKET) {
-        Some(text) if text != "-1" && schema.bucket_count().is_none() => {
-            Err(format!("expected option {BUCKET} to be −1 or at least 1, found {text:?}"))
-        }
-        _ if schema.has_primary_key() && schema.bucket_count().is_none() => {
-            Err(format!("expected a key table to have at least one bucket, found option {BUCKET} unset or −1"))
-        }
-        _ => Ok(()),
     }
 }
 

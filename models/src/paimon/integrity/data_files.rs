@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use crate::contract::Row;
 
-use super::super::binary_row::{bucket_of, deserialize};
+use super::super::binary_row::deserialize;
+use super::super::bucket_function::BucketMode;
 use super::super::data_file::{FileFormat, KeyValue, decode_changes, decode_rows};
 use super::super::scan::{check_size_and_seal, compare_keys};
 use super::super::table::SchemaVersion;
@@ -56,7 +57,7 @@ fn check_places<'a>(
 ) -> FormatResult<()> {
     let table = schema.file.table_schema();
     let Ok(bucket_count @ 1..) = u32::try_from(entry.total_buckets) else {
-        if entry.bucket != 0 {
+        if entry.bucket != 0 && schema.buckets.mode() == BucketMode::Unaware {
             wrong.push(format!("expected bucket 0 in a bucket-unaware table, found {}", entry.bucket));
         }
         return check_partition(&table.partition_positions(), entry, rows, wrong);
@@ -64,11 +65,9 @@ fn check_places<'a>(
     if entry.bucket >= bucket_count {
         wrong.push(format!("expected a bucket below {bucket_count}, found {}", entry.bucket));
     }
-    let bucket_positions = table.bucket_key_positions();
-    let bucket_types: Vec<_> = bucket_positions.iter().map(|at| table.columns[*at].data_type.clone()).collect();
     let rows: Vec<&Row> = rows.collect();
     for row in &rows {
-        let bucket = bucket_of(&bucket_types, &row.project(&bucket_positions), bucket_count)?;
+        let bucket = schema.buckets.bucket_of_row(row, bucket_count)?;
         if bucket != entry.bucket {
             wrong.push(format!(
                 "a row that belongs into bucket {bucket} is in bucket {}; a lookup of its key does not find it",
