@@ -1,4 +1,4 @@
-//! Column types and how they are written as text; [`super::data_type_text`] reads it.
+//! Column types and how they are written as text.
 
 use std::fmt;
 use std::sync::Arc;

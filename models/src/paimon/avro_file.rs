@@ -308,3 +308,72 @@ fn read_map(entry: &(FieldType, FieldType), avro_type: &AvroType, items: &[Datum
     };
     Some(Value::map(entries))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::coerce;
+
+    fn column(name: &str, data_type: &str, nullable: bool) -> FileColumn {
+        FileColumn { name: name.to_owned(), field_id: 0, data_type: data_type.parse().unwrap(), nullable }
+    }
+
+    #[test]
+    fn nested_types_are_declared_as_java_paimon_does() {
+        let columns = [
+            column("point", "ROW<x INT, label STRING>", true),
+            column("deep", "ARRAY<ROW<tags MAP<STRING, ARRAY<STRING>>, at TIMESTAMP(3)>>", true),
+            column("ltz", "TIMESTAMP_LTZ(6)", false),
+        ];
+        // As Java Paimon 1.4.2 declared these columns.
+        let expected = json!({"type": "record", "name": "record", "namespace": "org.apache.paimon.avro.generated",
+            "fields": [
+                {"name": "point", "type": ["null", {"type": "record", "name": "record_point", "fields": [
+                    {"name": "x", "type": ["null", "int"], "default": null},
+                    {"name": "label", "type": ["null", "string"], "default": null}]}], "default": null},
+                {"name": "deep", "type": ["null", {"type": "array", "items":
+                    ["null", {"type": "record", "name": "record_deep", "fields": [
+                        {"name": "tags", "type": ["null", {"type": "map", "values":
+                            ["null", {"type": "array", "items": ["null", "string"]}]}], "default": null},
+                        {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}],
+                            "default": null}]}]}], "default": null},
+                {"name": "ltz", "type": {"type": "long", "logicalType": "local-timestamp-micros"}}]});
+        assert_eq!(serde_json::from_str::<Json>(&schema_text(&columns).unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn another_implementation_reads_nested_cells() {
+        use apache_avro::types::Value as Witness;
+
+        let columns = [column("m", "MAP<INT, ROW<x BIGINT NOT NULL>>", false), column("t", "MAP<STRING, INT>", false)];
+        let schema = apache_avro::Schema::parse_str(&schema_text(&columns).unwrap()).unwrap();
+        let cells = [json!([[7, {"x": -1}], [8, null]]), json!({"k": 3})];
+        let mut row = DatumWriter::default();
+        for (column, cell) in columns.iter().zip(cells) {
+            let cell = coerce(serde_json::from_value(cell).unwrap(), &column.data_type).unwrap();
+            write_cell(&mut row, &column.data_type, column.nullable, &cell).unwrap();
+        }
+        let read = apache_avro::from_avro_datum(&schema, &mut row.into_bytes().as_slice(), None).unwrap();
+        let optional = |value: Option<Witness>| match value {
+            None => Witness::Union(0, Box::new(Witness::Null)),
+            Some(value) => Witness::Union(1, Box::new(value)),
+        };
+        let entry = |key: i32, value: Option<Witness>| {
+            let key = ("key".to_owned(), optional(Some(Witness::Int(key))));
+            Witness::Record(vec![key, ("value".to_owned(), optional(value))])
+        };
+        let x = Witness::Record(vec![("x".to_owned(), Witness::Long(-1))]);
+        let expected = Witness::Record(vec![
+            ("m".to_owned(), Witness::Array(vec![entry(7, Some(x)), entry(8, None)])),
+            ("t".to_owned(), Witness::Map([("k".to_owned(), optional(Some(Witness::Int(3))))].into())),
+        ]);
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn one_name_for_two_records_is_refused() {
+        let columns = [column("a", "ROW<b ROW<x INT>>", true), column("a_b", "ROW<x INT>", true)];
+        let error = schema_text(&columns).unwrap_err().to_string();
+        assert!(error.contains("record_a_b") && error.contains("`a_b`"), "{error}");
+    }
+}

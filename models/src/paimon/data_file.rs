@@ -17,6 +17,8 @@ use super::schema_file::{DataField, SchemaFile};
 use super::schema_rules::is_option_on;
 use super::{FormatError, FormatResult, avro_file, parquet_file};
 
+pub use super::file_format::FileFormat;
+
 /// What the names of the key's copies begin with.
 const KEY_PREFIX: &str = "_KEY_";
 /// The field ids of the key's copies begin here.
@@ -25,34 +27,6 @@ const FIRST_KEY_FIELD_ID: i32 = i32::MAX / 2;
 const SEQUENCE_NUMBER: &str = "_SEQUENCE_NUMBER";
 /// The column of what the change does.
 const VALUE_KIND: &str = "_VALUE_KIND";
-
-/// How a data file's rows are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FileFormat {
-    /// Apache Parquet, the default.
-    Parquet,
-    /// Apache Avro.
-    Avro,
-}
-
-impl FileFormat {
-    /// The format that a data file's name ends in.
-    pub fn of_file_name(file_name: &str) -> FormatResult<Self> {
-        match file_name.rsplit_once('.').map(|(_, extension)| extension) {
-            Some("parquet") => Ok(Self::Parquet),
-            Some("avro") => Ok(Self::Avro),
-            _ => Err(FormatError::new(format!("expected a data file .parquet or .avro, found {file_name:?}"))),
-        }
-    }
-
-    /// The ending of its file names, without the dot.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Parquet => "parquet",
-            Self::Avro => "avro",
-        }
-    }
-}
 
 /// One change of a key: one row of a key-value file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,19 +1,17 @@
 //! Leaf columns with levels as nested cells, for reading.
 //!
-//! The file's declaration says at which levels a part is there. Writers spell lists in several ways; all that the format's
-//! rules know are understood, and maps and rows whatever their groups are called. Levels of a broken file may say
-//! anything: what is no cell of the column's type is an error.
+//! Levels of a broken file may say anything: what is no cell of the column's type is an error.
 
 use std::sync::Arc;
 
-use parquet::basic::Repetition;
 use parquet::file::reader::RowGroupReader;
-use parquet::schema::types::{SchemaDescriptor, Type};
+use parquet::schema::types::SchemaDescriptor;
 
-use crate::contract::{DataType, FieldType, Row, Value};
+use crate::contract::{Row, Value};
 
 use super::data_file::FileColumn;
 use super::parquet_column::{LeveledCells, read_column};
+use super::parquet_parts::{LeafSource, Node, Repeated, Shape, find_parts};
 use super::{FormatError, FormatResult};
 
 /// A nested column as a file declares it.
@@ -22,112 +20,11 @@ pub(super) struct NestedColumn {
     leaves: Vec<LeafSource>,
 }
 
-/// A leaf of the file.
-struct LeafSource {
-    /// Its position among all leaves of the file.
-    position: usize,
-    column: FileColumn,
-}
-
-/// A part of the column: what its cells are, and at which levels they are there.
-struct Node {
-    nullable: bool,
-    /// From this definition level on the cell is there.
-    definition: i16,
-    /// The first of the part's leaves, counted within the column.
-    first_leaf: usize,
-    shape: Shape,
-}
-
-enum Shape {
-    Leaf,
-    Row(Vec<Node>),
-    Array(Repeated, Box<Node>),
-    Map(Repeated, Box<(Node, Node)>),
-}
-
-/// The group of a list's elements or a map's entries.
-#[derive(Clone, Copy)]
-struct Repeated {
-    /// From this definition level on there is an element.
-    definition: i16,
-    /// The repetition level of all elements but the first.
-    repetition: i16,
-}
-
-/// A part of a file's declaration and what is around it.
-#[derive(Clone, Copy)]
-struct Stored<'a> {
-    declared: &'a Type,
-    /// The position of its first leaf among all leaves of the file.
-    position: usize,
-    /// The levels of what is around it; once [`Finder::part`] has seen its own repetition, with that.
-    definition: i16,
-    repetition: i16,
-}
-
-impl<'a> Stored<'a> {
-    fn optional(self) -> Self {
-        Self { definition: self.definition + 1, ..self }
-    }
-
-    fn repeated(self) -> Self {
-        Self { definition: self.definition + 1, repetition: self.repetition + 1, ..self }
-    }
-
-    fn levels(self) -> Repeated {
-        Repeated { definition: self.definition, repetition: self.repetition }
-    }
-
-    /// The fields of a group; none of a leaf.
-    fn fields(self) -> Vec<Self> {
-        let Type::GroupType { fields, .. } = self.declared else { return Vec::new() };
-        let mut position = self.position;
-        let field = |declared: &'a Arc<Type>| {
-            let field = Self { declared, position, ..self };
-            position += leaf_count(declared);
-            field
-        };
-        fields.iter().map(field).collect()
-    }
-
-    /// The one field of a group, if it is repeated.
-    fn repeated_group(self) -> Option<Self> {
-        match self.fields()[..] {
-            [group] if group.repetition_kind() == Repetition::REPEATED => Some(group.repeated()),
-            _ => None,
-        }
-    }
-
-    fn repetition_kind(self) -> Repetition {
-        let info = self.declared.get_basic_info();
-        if info.has_repetition() { info.repetition() } else { Repetition::REQUIRED }
-    }
-
-    /// Whether a list's repeated group is its element, and not a group around it: the format's rules for old writers.
-    fn is_element_of(self, list: Self) -> bool {
-        let name = self.declared.name();
-        self.fields().len() != 1 || name == "array" || name == format!("{}_tuple", list.declared.name())
-    }
-}
-
-fn leaf_count(declared: &Type) -> usize {
-    match declared {
-        Type::PrimitiveType { .. } => 1,
-        Type::GroupType { fields, .. } => fields.iter().map(|field| leaf_count(field)).sum(),
-    }
-}
-
 impl NestedColumn {
     /// The column of this name in a file.
     pub fn find(column: &FileColumn, schema: &SchemaDescriptor) -> FormatResult<Self> {
-        let root = Stored { declared: schema.root_schema(), position: 0, definition: 0, repetition: 0 };
-        let fields = root.fields();
-        let stored = fields.iter().find(|field| field.declared.name() == column.name);
-        let mut finder = Finder { column, leaves: Vec::new() };
-        let field_type = FieldType { data_type: column.data_type.clone(), nullable: column.nullable };
-        let root = finder.part(&field_type, *stored.ok_or_else(|| column.missing())?)?;
-        Ok(Self { root, leaves: finder.leaves })
+        let (root, leaves) = find_parts(column, schema)?;
+        Ok(Self { root, leaves })
     }
 
     /// Appends the column's cells in a row group.
@@ -154,81 +51,6 @@ impl NestedColumn {
             })?);
         }
         Ok(())
-    }
-}
-
-/// Finds the parts of a column in a file's declaration.
-struct Finder<'a> {
-    column: &'a FileColumn,
-    leaves: Vec<LeafSource>,
-}
-
-impl Finder<'_> {
-    fn mismatch(&self, data_type: &DataType, stored: Stored<'_>) -> FormatError {
-        FormatError::new(format!(
-            "expected a {data_type} in column `{}`, found `{}` declared as another type",
-            self.column.name,
-            stored.declared.name()
-        ))
-    }
-
-    /// A part, given the levels around it.
-    fn part(&mut self, field_type: &FieldType, stored: Stored<'_>) -> FormatResult<Node> {
-        match (stored.repetition_kind(), &field_type.data_type) {
-            (Repetition::REQUIRED, _) => self.present_part(field_type, stored),
-            (Repetition::OPTIONAL, _) => self.present_part(field_type, stored.optional()),
-            // A list may be spelled as its elements alone, repeated; then it is never NULL.
-            (Repetition::REPEATED, DataType::Array(element)) => {
-                let first_leaf = self.leaves.len();
-                let element = self.present_part(element, stored.repeated())?;
-                let shape = Shape::Array(stored.repeated().levels(), Box::new(element));
-                Ok(Node { nullable: field_type.nullable, definition: stored.definition, first_leaf, shape })
-            }
-            (Repetition::REPEATED, data_type) => Err(self.mismatch(data_type, stored)),
-        }
-    }
-
-    /// A part, given the levels at which it is there.
-    fn present_part(&mut self, field_type: &FieldType, stored: Stored<'_>) -> FormatResult<Node> {
-        let (data_type, first_leaf) = (&field_type.data_type, self.leaves.len());
-        let repeated = || stored.repeated_group().ok_or_else(|| self.mismatch(data_type, stored));
-        let shape = match data_type {
-            DataType::Array(element) => {
-                let group = repeated()?;
-                let element = match group.fields()[..] {
-                    [inner] if !group.is_element_of(stored) => self.part(element, inner)?,
-                    _ => self.present_part(element, group)?,
-                };
-                Shape::Array(group.levels(), Box::new(element))
-            }
-            DataType::Map(entry) => {
-                let group = repeated()?;
-                let [key, value] = group.fields()[..] else { return Err(self.mismatch(data_type, group)) };
-                let entry = (self.part(&entry.0, key)?, self.part(&entry.1, value)?);
-                Shape::Map(group.levels(), Box::new(entry))
-            }
-            DataType::Row(fields) => {
-                let stored_fields = stored.fields();
-                let mut nodes = Vec::with_capacity(fields.len());
-                for field in fields.iter() {
-                    let in_file = stored_fields.iter().find(|stored| stored.declared.name() == field.name);
-                    let in_file = in_file.ok_or_else(|| {
-                        let (name, column) = (&field.name, &self.column.name);
-                        FormatError::new(format!("expected a field `{name}` in column `{column}`, found none"))
-                    })?;
-                    nodes.push(self.part(&field.field_type, *in_file)?);
-                }
-                Shape::Row(nodes)
-            }
-            simple if stored.declared.is_primitive() => {
-                let (name, data_type) = (self.column.name.clone(), simple.clone());
-                let column = FileColumn { name, field_id: 0, data_type, nullable: true };
-                self.leaves.push(LeafSource { position: stored.position, column });
-                Shape::Leaf
-            }
-            simple => return Err(self.mismatch(simple, stored)),
-        };
-        Ok(Node { nullable: field_type.nullable, definition: stored.definition, first_leaf, shape })
     }
 }
 
@@ -283,14 +105,18 @@ impl Node {
             }
             Shape::Array(repeated, element) => {
                 let mut elements = Vec::new();
-                self.for_each(*repeated, cursors, |cursors| Some(elements.push(element.next_cell(cursors)?)))?;
+                self.for_each(*repeated, cursors, |cursors| {
+                    elements.push(element.next_cell(cursors)?);
+                    Some(())
+                })?;
                 Value::Array(Arc::from(elements))
             }
             Shape::Map(repeated, entry) => {
                 let mut entries = Vec::new();
                 self.for_each(*repeated, cursors, |cursors| {
                     let key = Some(entry.0.next_cell(cursors)?).filter(|key| !key.is_null())?;
-                    Some(entries.push((key, entry.1.next_cell(cursors)?)))
+                    entries.push((key, entry.1.next_cell(cursors)?));
+                    Some(())
                 })?;
                 Value::map(entries)
             }
@@ -327,6 +153,173 @@ impl Node {
                 entry.0.skip_place(cursors)?;
                 entry.1.skip_place(cursors)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+    use parquet::data_type::Int32Type;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::super::parquet_file::decode;
+    use super::*;
+    use crate::contract::coerce;
+
+    /// Values and both levels of a leaf, as a column writer takes them.
+    type Leaf<'a> = (&'a [i32], &'a [i16], &'a [i16]);
+
+    /// A file of INT32 leaves, each row group of the same leaves.
+    fn foreign_file(message: &str, properties: WriterProperties, groups: usize, leaves: &[Leaf<'_>]) -> Bytes {
+        let schema = Arc::new(parse_message_type(message).unwrap());
+        let mut bytes = Vec::new();
+        let mut file = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
+        for _ in 0..groups {
+            let mut group = file.next_row_group().unwrap();
+            for (values, definition, repetition) in leaves {
+                let mut column = group.next_column().unwrap().unwrap();
+                column.typed::<Int32Type>().write_batch(values, Some(definition), Some(repetition)).unwrap();
+                column.close().unwrap();
+            }
+            group.close().unwrap();
+        }
+        file.close().unwrap();
+        Bytes::from(bytes)
+    }
+
+    /// The cells of the column `c`.
+    fn read(bytes: &Bytes, data_type: &str, nullable: bool) -> FormatResult<Vec<Value>> {
+        let data_type = data_type.parse().unwrap();
+        let (mut cells, _) = decode(&[FileColumn { name: "c".to_owned(), field_id: 0, data_type, nullable }], bytes)?;
+        Ok(cells.remove(0))
+    }
+
+    fn cells(data_type: &str, json: serde_json::Value) -> Vec<Value> {
+        let cells: Vec<Value> = serde_json::from_value(json).unwrap();
+        cells.into_iter().map(|cell| coerce(cell, &data_type.parse().unwrap()).unwrap()).collect()
+    }
+
+    #[test]
+    fn lists_are_read_in_every_spelling() {
+        let of_ints = "ARRAY<INT>";
+        let of_rows = "ARRAY<ROW<x INT>>";
+        let cases: [(&str, &str, Leaf<'_>, serde_json::Value); 7] = [
+            (
+                "optional group c (LIST) { repeated group bag { optional int32 array_element; } }",
+                of_ints,
+                (&[1, 2], &[3, 3, 1, 2, 0], &[0, 1, 0, 0, 0]),
+                serde_json::json!([[1, 2], [], [null], null]),
+            ),
+            (
+                "required group c (LIST) { repeated group list { required int32 item; } }",
+                of_ints,
+                (&[1, 2], &[1, 1, 0], &[0, 1, 0]),
+                serde_json::json!([[1, 2], []]),
+            ),
+            (
+                "optional group c (LIST) { repeated int32 array; }",
+                of_ints,
+                (&[1, 2], &[2, 2, 1, 0], &[0, 1, 0, 0]),
+                serde_json::json!([[1, 2], [], null]),
+            ),
+            ("repeated int32 c;", of_ints, (&[1, 2], &[1, 1, 0], &[0, 1, 0]), serde_json::json!([[1, 2], []])),
+            (
+                "optional group c (LIST) { repeated group array { optional int32 x; } }",
+                of_rows,
+                (&[1], &[3, 2, 1], &[0, 1, 0]),
+                serde_json::json!([[{"x": 1}, {"x": null}], []]),
+            ),
+            (
+                "optional group c (LIST) { repeated group c_tuple { required int32 x; } }",
+                of_rows,
+                (&[1, 2], &[2, 2, 0], &[0, 1, 0]),
+                serde_json::json!([[{"x": 1}, {"x": 2}], null]),
+            ),
+            (
+                "repeated group c { required int32 x; }",
+                of_rows,
+                (&[1, 2], &[1, 0, 1], &[0, 0, 0]),
+                serde_json::json!([[{"x": 1}], [], [{"x": 2}]]),
+            ),
+        ];
+        for (declared, data_type, leaf, expected) in cases {
+            let message = format!("message m {{ {declared} }}");
+            let bytes = foreign_file(&message, WriterProperties::default(), 1, &[leaf]);
+            assert_eq!(read(&bytes, data_type, true).unwrap(), cells(data_type, expected), "{declared}");
+        }
+    }
+
+    #[test]
+    fn maps_and_rows_are_read_whatever_their_groups_are_called() {
+        let message = "message m { optional group c (MAP) { repeated group map (MAP_KEY_VALUE) {
+            required int32 k; optional group v { optional int32 unknown; required int32 x; } } } }";
+        let leaves: [Leaf<'_>; 3] = [
+            (&[2, 1, 2], &[2, 2, 2, 1], &[0, 1, 1, 0]),
+            (&[9], &[4, 2, 3, 1], &[0, 1, 1, 0]),
+            (&[10, 30], &[3, 2, 3, 1], &[0, 1, 1, 0]),
+        ];
+        let bytes = foreign_file(message, WriterProperties::default(), 1, &leaves);
+        let data_type = "MAP<INT, ROW<x INT>>";
+        // The last value of a key counts.
+        let expected = cells(data_type, serde_json::json!([[[1, null], [2, {"x": 30}]], []]));
+        assert_eq!(read(&bytes, data_type, true).unwrap(), expected);
+        let error = read(&bytes, "MAP<INT, ROW<y INT>>", true).unwrap_err().to_string();
+        assert!(error.contains("`y`") && error.contains("`c`"), "{error}");
+        for other in
+            ["ARRAY<INT>", "ROW<x INT>", "MAP<INT, INT>", "MAP<ARRAY<INT>, INT>", "MAP<INT, ROW<x INT> NOT NULL>"]
+        {
+            assert!(read(&bytes, other, true).unwrap_err().to_string().contains("`c`"), "{other}");
+        }
+    }
+
+    #[test]
+    fn dictionaries_row_groups_and_codecs_of_other_writers_are_read() {
+        let message = "message m { optional group c (LIST) { repeated group list { required int32 element; } } }";
+        let (values, definition) = (vec![7; 3000], vec![2; 3000]);
+        let repetition: Vec<i16> = (0..3000).map(|place| i16::from(place % 3 > 0)).collect();
+        let expected = vec![Value::Array(vec![Value::Int(7); 3].into()); 2000];
+        for codec in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(GzipLevel::default()),
+            Compression::LZ4_RAW,
+            Compression::ZSTD(ZstdLevel::default()),
+        ] {
+            let properties = WriterProperties::builder().set_compression(codec).set_dictionary_enabled(true).build();
+            let bytes = foreign_file(message, properties, 2, &[(&values, &definition, &repetition)]);
+            assert_eq!(read(&bytes, "ARRAY<INT>", true).unwrap(), expected, "{codec:?}");
+        }
+    }
+
+    #[test]
+    fn null_where_none_may_be_is_refused() {
+        let message = "message m { optional group c (LIST) { repeated group list { optional int32 element; } } }";
+        let bytes = foreign_file(message, WriterProperties::default(), 1, &[(&[1], &[3, 2, 0], &[0, 1, 0])]);
+        assert!(read(&bytes, "ARRAY<INT>", true).is_ok());
+        assert!(read(&bytes, "ARRAY<INT NOT NULL>", true).is_err());
+        assert!(read(&bytes, "ARRAY<INT>", false).is_err());
+    }
+
+    #[test]
+    fn leaves_that_disagree_are_refused() {
+        let message = "message m { required group c (LIST) { repeated group list { required group element {
+            required int32 x; required int32 y; } } } }";
+        let one_row: Leaf<'_> = (&[1, 2], &[1, 1], &[0, 1]);
+        let two_rows: Leaf<'_> = (&[1, 2], &[1, 1], &[0, 0]);
+        let data_type = "ARRAY<ROW<x INT, y INT>>";
+        let bytes = foreign_file(message, WriterProperties::default(), 1, &[two_rows, two_rows]);
+        assert_eq!(read(&bytes, data_type, true).unwrap().len(), 2);
+        // The library itself refuses leaves of different numbers of rows; these have different numbers of elements.
+        let three: Leaf<'_> = (&[1, 2, 3], &[1, 1, 1], &[0, 1, 1]);
+        for leaves in [[one_row, three], [three, one_row]] {
+            let bytes = foreign_file(message, WriterProperties::default(), 1, &leaves);
+            assert!(read(&bytes, data_type, true).unwrap_err().to_string().contains("levels"));
         }
     }
 }

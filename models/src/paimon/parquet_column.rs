@@ -22,6 +22,7 @@ use super::{FormatError, FormatResult};
 /// 1970-01-01 as a Julian day, which 12-byte timestamps count.
 const JULIAN_DAY_OF_EPOCH: i64 = 2_440_588;
 const MILLIS_PER_DAY: i64 = 86_400_000;
+const NANOS_PER_MILLI: i64 = 1_000_000;
 /// So many cells are read at once; what a broken file claims to hold is never allocated ahead.
 const READ_BATCH: usize = 1024;
 
@@ -134,11 +135,12 @@ fn int96(millis: i64, nanos_of_milli: u32) -> Option<Int96> {
     Some(stored)
 }
 
+/// Other writers count back from midnight before the epoch: then the nanoseconds are negative.
 fn of_int96(stored: &Int96) -> Value {
     let [low, high, day] = [stored.data()[0], stored.data()[1], stored.data()[2]];
-    let nanos = i64::from(low) | i64::from(high & 0x7fff_ffff) << 32;
-    let millis = (i64::from(day) - JULIAN_DAY_OF_EPOCH) * MILLIS_PER_DAY + nanos / 1_000_000;
-    Value::Timestamp { millis, nanos_of_milli: (nanos % 1_000_000) as u32 }
+    let nanos = (u64::from(low) | u64::from(high) << 32).cast_signed();
+    let millis = (i64::from(day) - JULIAN_DAY_OF_EPOCH) * MILLIS_PER_DAY + nanos.div_euclid(NANOS_PER_MILLI);
+    Value::Timestamp { millis, nanos_of_milli: nanos.rem_euclid(NANOS_PER_MILLI) as u32 }
 }
 
 /// Writes the cells that are there, and which are.
@@ -343,4 +345,20 @@ fn not_of_the_type(column: &FileColumn, stored: &ColumnDescriptor) -> FormatErro
         column.name,
         stored.physical_type()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_before_the_epoch_count_forward_or_back() {
+        let value = Value::Timestamp { millis: -1, nanos_of_milli: 999_999 };
+        let ours = int96(-1, 999_999).unwrap();
+        assert_eq!(of_int96(&ours), value);
+        // Java Paimon writes one nanosecond before the epoch as −1 on the day of the epoch.
+        let mut theirs = Int96::new();
+        theirs.set_data(u32::MAX, u32::MAX, JULIAN_DAY_OF_EPOCH as u32);
+        assert_eq!(of_int96(&theirs), value);
+    }
 }

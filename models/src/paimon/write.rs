@@ -12,7 +12,7 @@ use crate::contract::{BucketId, DataType, Failure, Row, RowKind};
 use crate::defects::Defect;
 
 use super::binary_row::serialize;
-use super::column_stats::SimpleStats;
+use super::column_stats::{KEY_CHARACTERS, SimpleStats, VALUE_CHARACTERS};
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
 use super::manifest::FileSource;
@@ -167,7 +167,7 @@ impl PaimonTable {
             min_key: no_key.clone(),
             max_key: no_key,
             key_stats: SimpleStats::empty(),
-            value_stats: SimpleStats::of(&self.column_types(), rows.iter())?,
+            value_stats: SimpleStats::with_texts_of(VALUE_CHARACTERS, &self.column_types(), rows.iter())?,
             first_sequence,
             last_sequence: first_sequence + rows.len() as i64 - 1,
         })
@@ -199,8 +199,12 @@ impl PaimonTable {
             delete_row_count: sorted.iter().filter(|change| !change.kind.adds()).count() as i64,
             min_key: keys.first().map_or(Ok(Vec::new()), |key| serialize(&key_types, key))?,
             max_key: keys.last().map_or(Ok(Vec::new()), |key| serialize(&key_types, key))?,
-            key_stats: SimpleStats::of(&key_types, keys.iter())?,
-            value_stats: SimpleStats::of(&column_types, sorted.iter().map(|change| &change.row))?,
+            key_stats: SimpleStats::with_texts_of(KEY_CHARACTERS, &key_types, keys.iter())?,
+            value_stats: SimpleStats::with_texts_of(
+                VALUE_CHARACTERS,
+                &column_types,
+                sorted.iter().map(|change| &change.row),
+            )?,
             first_sequence: sequences().min().unwrap_or(first_sequence),
             last_sequence: sequences().max().unwrap_or(first_sequence),
         })
