@@ -37,6 +37,7 @@ mod exclusive_create;
 pub mod integrity;
 mod lake_access;
 mod live_files;
+mod option_text;
 pub mod overwrite;
 mod row_filter;
 mod scan;
@@ -46,7 +47,7 @@ pub mod table;
 pub mod write;
 
 pub use catalog::FilesystemCatalog;
-pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
+pub use commit::{CommitMode, CommitOutcome, CommitRequest, ConflictKind, Precondition, TwoStepOutcome};
 pub use directory::TableDirectory;
 pub use integrity::{Finding, Verification, verify};
 pub use lake_access::LakeAccess;

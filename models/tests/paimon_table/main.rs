@@ -4,6 +4,8 @@ mod catalog_guards;
 mod committing;
 mod damage;
 mod foreign_tables;
+mod golden;
 mod model;
 mod reading_and_writing;
+mod statements;
 mod surroundings;
