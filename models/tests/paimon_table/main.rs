@@ -7,5 +7,6 @@ mod foreign_tables;
 mod golden;
 mod model;
 mod reading_and_writing;
+mod renaming;
 mod statements;
 mod surroundings;
