@@ -211,8 +211,8 @@ impl PaimonTable {
         )))
     }
 
-    /// The compare-and-swap of one attempt. An attempt whose outcome is unknown is looked for once more, later: only the
-    /// snapshot that it was for can be it, and that one has its user, identifier, kind and UUID, and so its bytes.
+    /// The compare-and-swap of one attempt. An attempt whose outcome is unknown is looked for once more, later: only
+    /// the snapshot that it was for can be it, and that one has its user, identifier, kind and UUID, and so its bytes.
     async fn publish(&self, subject: &str, options: &CommitOptions, attempt: &Attempt) -> Created {
         let path = self.directory.snapshot(attempt.snapshot_id);
         if self.lake.defects.has(Defect::CleanupOnUnknown) {

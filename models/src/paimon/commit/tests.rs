@@ -90,7 +90,7 @@ impl Fixture {
     fn written(&self, subject: &str, rows: &[(i64, &str)]) -> Committable {
         let mut buckets: BTreeMap<BucketId, Vec<(RowKind, Row)>> = BTreeMap::new();
         for (id, day) in rows {
-            let row = Row::new(vec![Value::Int(*id), Value::string(*day)]);
+            let row = Row::new(vec![Value::Int(*id), Value::string(day)]);
             buckets.entry(self.table.bucket_of(&row)).or_default().push((RowKind::Insert, row));
         }
         let base = done(self.table.latest_snapshot()).unwrap();
