@@ -22,6 +22,12 @@ pub trait ObjectStore {
     /// under every Paimon commit: of two writers exactly one sees `true`.
     async fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool, Failure>;
 
+    /// Whether the answers of [`ObjectStore::put_if_absent`] are as it promises. Where they are not, because storage
+    /// only knows weaker steps, whoever creates a file must read it back to know whose it is.
+    fn creates_atomically(&self) -> bool {
+        true
+    }
+
     /// The paths of all objects beneath the directory, however deep, in ascending order.
     async fn list(&self, directory: &str) -> Result<Vec<String>, Failure>;
 

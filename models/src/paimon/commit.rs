@@ -8,10 +8,20 @@
 //!
 //! It must never know whose commit it is: the user, the identifier, the properties and the fence come from the caller.
 
+mod attempt;
+mod attempt_files;
+mod committed;
+mod conflict;
+mod conflict_checks;
 mod index_changes;
+mod manifest_merge;
+mod options;
+mod plan;
+mod statements;
+mod strict_mode;
+mod two_steps;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use futures::future::join3;
@@ -20,27 +30,16 @@ use crate::concurrently;
 use crate::contract::{Failure, FailureCode};
 use crate::defects::Defect;
 
+use self::attempt::Attempt;
+use self::options::CommitOptions;
 use super::exclusive_create::{Created, create_exclusively};
-use super::index_manifest::encode_index_manifest;
 use super::lake_access::before_any_effect;
-use super::live_files::{INDEX_MANIFEST_PREFIX, MANIFEST_LIST_PREFIX, MANIFEST_PREFIX, identity, replay};
-use super::manifest::{encode_manifest, encode_manifest_list};
-use super::overwrite::{BoundScope, OverwriteScope, all_live};
-use super::seal::{seal_json, sealed_uuid};
-use super::snapshot_file::{CommitKind, SNAPSHOT_VERSION};
+use super::overwrite::{BoundScope, OverwriteScope};
 use super::table::read_schema;
-use super::{
-    Committable, DataField, IndexManifestEntry, ManifestEntry, ManifestFileMeta, PaimonTable, SchemaFile, Snapshot,
-};
+use super::{Committable, DataField, PaimonTable, SchemaFile, Snapshot};
 
-/// How often a commit that lost its race starts over.
-const MAX_LOST_RACES: u32 = 10;
-/// The longest pause after the first lost race; it doubles each time.
-const FIRST_BACKOFF_MS: u64 = 10;
-/// The longest pause after any lost race.
-const MAX_BACKOFF_MS: u64 = 1_000;
-/// So many manifests are merged into one (Paimon's `manifest.merge-min-count`).
-const MANIFEST_MERGE_MIN_COUNT: usize = 30;
+pub use self::conflict::ConflictKind;
+pub use self::two_steps::TwoStepOutcome;
 
 /// One commit.
 #[derive(Clone, Debug)]
@@ -97,15 +96,6 @@ pub struct CommitOutcome {
     pub snapshot_id: u64,
 }
 
-/// The files of one attempt, written and not yet visible.
-struct Attempt {
-    snapshot_id: u64,
-    /// The snapshot file; it holds the UUID that tells this attempt from every other (H4).
-    snapshot_bytes: Bytes,
-    /// Manifests and manifest lists that only this attempt refers to.
-    own_files: Vec<String>,
-}
-
 impl PaimonTable {
     /// Commits. A definite failure means that no snapshot of this commit exists or ever will; an indefinite one that
     /// it may, and then neither this commit may be repeated nor its files deleted (L10, L11).
@@ -116,20 +106,14 @@ impl PaimonTable {
                 Some(BoundScope::bind(partitions, &self.schema, &request.committable.added)?)
             }
         };
-        for lost_races in 0..MAX_LOST_RACES {
-            if lost_races > 0 {
-                self.back_off(&request.subject, lost_races).await;
-            }
+        let options = CommitOptions::of(&self.schema)?;
+        let began_ms = self.lake.environment.now_ms();
+        let mut lost_races = 0;
+        loop {
             let latest = self.checked_latest(&request.precondition).await.map_err(before_any_effect)?;
-            let attempt = self.prepare(&request, scope.as_ref(), latest).await.map_err(before_any_effect)?;
-            let snapshot_id = attempt.snapshot_id;
-            match self.publish(&attempt).await {
-                Created::Ours => {
-                    // Best effort: readers probe beyond an old hint.
-                    let hint = Bytes::from(snapshot_id.to_string());
-                    let _ = self.lake.objects.put(&self.directory.latest_hint(), hint).await;
-                    return Ok(CommitOutcome { snapshot_id });
-                }
+            let attempt = self.prepare(&request, &options, scope.as_ref(), latest).await.map_err(before_any_effect)?;
+            match self.publish(&request.subject, &options, &attempt).await {
+                Created::Ours => return Ok(self.completed(&request, &attempt).await),
                 Created::Taken => self.discard(&attempt).await,
                 Created::Refused(failure) => {
                     self.discard(&attempt).await;
@@ -138,11 +122,36 @@ impl PaimonTable {
                 // L10: the snapshot may be there, so its files must stay.
                 Created::Unknown(failure) => return Err(failure),
             }
+            let tried_ms = self.lake.environment.now_ms().saturating_sub(began_ms);
+            if lost_races >= options.max_retries || options.timeout_ms.is_some_and(|timeout_ms| tried_ms > timeout_ms) {
+                return Err(Failure::definite(
+                    FailureCode::Unavailable,
+                    format!(
+                        "table {}: the commit lost {} races against other commits in {tried_ms} ms; try again",
+                        self.path,
+                        lost_races + 1
+                    ),
+                ));
+            }
+            self.back_off(&request.subject, &options, lost_races).await;
+            lost_races += 1;
         }
-        Err(Failure::definite(
-            FailureCode::Unavailable,
-            format!("table {}: the commit lost {MAX_LOST_RACES} races against other commits; try again", self.path),
-        ))
+    }
+
+    /// What follows a commit that took effect, as far as that is possible.
+    async fn completed(&self, request: &CommitRequest, attempt: &Attempt) -> CommitOutcome {
+        // Readers probe beyond an old hint. There is none of the oldest snapshot here: it is expiry's.
+        let hint = Bytes::from(attempt.snapshot_id.to_string());
+        let _ = self.lake.objects.put(&self.directory.latest_hint(), hint).await;
+        if let CommitMode::Overwrite { .. } = request.mode {
+            // Changelog files of an overwrite are in no snapshot.
+            let changelog = request.committable.changelog.iter().map(|entry| async {
+                let path = self.data_file_path(entry);
+                self.lake.objects.delete(&path).await
+            });
+            concurrently::all(changelog).await;
+        }
+        CommitOutcome { snapshot_id: attempt.snapshot_id }
     }
 
     /// The newest snapshot, if the table is still the one that was opened and the precondition holds.
@@ -202,169 +211,9 @@ impl PaimonTable {
         )))
     }
 
-    /// What the attempt deletes. Commits that take files or indexes away, and commits to tables whose schema has ever
-    /// changed, are checked against the live files; a plain append to a table that never changed cannot be in conflict.
-    async fn plan_deletes(
-        &self,
-        request: &CommitRequest,
-        scope: Option<&BoundScope>,
-        latest: &Snapshot,
-        manifests: &[ManifestFileMeta],
-    ) -> Result<Vec<ManifestEntry>, Failure> {
-        let named = &request.committable.deleted;
-        let adds_only = scope.is_none() && named.is_empty() && request.committable.index.is_empty();
-        if adds_only && latest.schema_id == 0 && self.schema_id() == 0 {
-            return Ok(Vec::new());
-        }
-        let live = replay(&self.manifest_reader().manifests(manifests).await?)?;
-        if !all_live(named, &live) {
-            return Err(Failure::rejected(format!(
-                "table {}: expected every file that the commit deletes to be live in snapshot {}, found one that is not",
-                self.path, latest.id
-            )));
-        }
-        let mut deletes = match (scope, request.committable.base_snapshot_id) {
-            (None, _) | (_, None) => Vec::new(),
-            (Some(scope), Some(base_id)) if base_id == latest.id => scope.deletes(&live),
-            (Some(scope), Some(base_id)) => {
-                let base = self.snapshot(base_id).await?;
-                let planned = scope.deletes(&self.manifest_reader().live_files(&base).await?);
-                if all_live(&planned, &live) { planned } else { scope.deletes(&live) }
-            }
-        };
-        let in_scope: BTreeSet<_> = deletes.iter().map(identity).collect();
-        let others = named.iter().filter(|entry| !in_scope.contains(&identity(entry)));
-        let others: Vec<ManifestEntry> = others.cloned().collect();
-        deletes.extend(others);
-        self.check_bucket_counts(&request.committable.added, &deletes, &live)?;
-        Ok(deletes)
-    }
-
-    /// The files of one partition must agree on the number of buckets, or rows are looked for in the wrong one.
-    fn check_bucket_counts(
-        &self,
-        added: &[ManifestEntry],
-        deletes: &[ManifestEntry],
-        live: &[ManifestEntry],
-    ) -> Result<(), Failure> {
-        let deleted: BTreeSet<_> = deletes.iter().map(identity).collect();
-        let staying = live.iter().filter(|entry| !deleted.contains(&identity(entry)));
-        let counts: BTreeMap<_, _> = staying.map(|entry| (&entry.partition, entry.total_buckets)).collect();
-        let conflict = added.iter().find_map(|entry| {
-            let count = *counts.get(&entry.partition)?;
-            (count != entry.total_buckets).then_some((count, entry.total_buckets))
-        });
-        match conflict {
-            None => Ok(()),
-            Some((expected, found)) => Err(Failure::rejected(format!(
-                "table {}: expected files of {expected} buckets as in the rest of the partition, found {found}; \
-                 overwrite the partition to change its number of buckets",
-                self.path
-            ))),
-        }
-    }
-
-    /// Writes the manifests of the next snapshot. They are named by the attempt, so no other attempt's file is
-    /// replaced, and they are independent of each other, so they are written side by side.
-    async fn prepare(
-        &self,
-        request: &CommitRequest,
-        scope: Option<&BoundScope>,
-        latest: Option<Snapshot>,
-    ) -> Result<Attempt, Failure> {
-        let latest = latest.as_ref();
-        let (mut base, mut entries) = (Vec::new(), Vec::new());
-        if let Some(latest) = latest {
-            base = self.manifest_reader().lists_of(latest).await?;
-            entries = self.plan_deletes(request, scope, latest, &base).await?;
-        }
-        let row_count =
-            |entries: &[ManifestEntry]| entries.iter().map(|entry| entry.file.row_count as i64).sum::<i64>();
-        let delta_record_count = row_count(&request.committable.added) - row_count(&entries);
-        entries.extend(request.committable.added.iter().cloned());
-
-        let snapshot_id = latest.map_or(1, |latest| latest.id + 1);
-        let schema_id = latest.map_or(0, |latest| latest.schema_id).max(self.schema_id());
-        let mut files = AttemptFiles::new(self, format!("{}/snapshot-{snapshot_id}", request.subject));
-        if base.len() >= MANIFEST_MERGE_MIN_COUNT {
-            let live = replay(&self.manifest_reader().manifests(&base).await?)?;
-            base = files.manifest(schema_id, &live)?.into_iter().collect();
-        }
-        let (base_manifest_list, base_manifest_list_size) = files.manifest_list(&base)?;
-        let delta: Vec<ManifestFileMeta> = files.manifest(schema_id, &entries)?.into_iter().collect();
-        let (delta_manifest_list, delta_manifest_list_size) = files.manifest_list(&delta)?;
-        let changelog = &request.committable.changelog;
-        let changelog_manifest_list = match files.manifest(schema_id, changelog)? {
-            None => None,
-            Some(manifest) => Some(files.manifest_list(&[manifest])?),
-        };
-        let index_manifest = self.index_manifest_after(request, latest, &mut files).await?;
-
-        let environment = &self.lake.environment;
-        let snapshot = Snapshot {
-            version: SNAPSHOT_VERSION,
-            uuid: Some(environment.uuid("paimon.snapshot", &files.subject, 0)),
-            id: snapshot_id,
-            schema_id,
-            base_manifest_list,
-            base_manifest_list_size: Some(base_manifest_list_size),
-            delta_manifest_list,
-            delta_manifest_list_size: Some(delta_manifest_list_size),
-            changelog_manifest_list_size: changelog_manifest_list.as_ref().map(|(_, size)| *size),
-            changelog_manifest_list: changelog_manifest_list.map(|(file_name, _)| file_name),
-            index_manifest,
-            commit_user: request.user.clone(),
-            writer_version: None,
-            commit_identifier: request.identifier as i64,
-            commit_kind: match request.mode {
-                CommitMode::Append => CommitKind::Append,
-                CommitMode::Compact => CommitKind::Compact,
-                CommitMode::Overwrite { .. } => CommitKind::Overwrite,
-            },
-            time_millis: environment.now_ms(),
-            total_record_count: latest.map_or(0, |latest| latest.total_record_count) + delta_record_count,
-            delta_record_count,
-            changelog_record_count: (!changelog.is_empty()).then(|| row_count(changelog)),
-            watermark: latest.and_then(|latest| latest.watermark),
-            statistics: latest.and_then(|latest| latest.statistics.clone()),
-            properties: (!request.properties.is_empty()).then(|| request.properties.clone()),
-            next_row_id: latest.and_then(|latest| latest.next_row_id),
-        };
-        let snapshot_bytes = seal_json(&snapshot.encode()?);
-        let puts = files.written.iter().map(|(path, bytes)| self.lake.objects.put(path, bytes.clone()));
-        // All of them are waited for, so that none is still on its way if the attempt is discarded.
-        let written: Result<(), Failure> = concurrently::all(puts).await.into_iter().collect();
-        let own_files = files.written.into_iter().map(|(path, _)| path).collect();
-        let attempt = Attempt { snapshot_id, snapshot_bytes, own_files };
-        match written {
-            Ok(()) => Ok(attempt),
-            Err(failure) => {
-                self.discard(&attempt).await;
-                Err(failure)
-            }
-        }
-    }
-
-    /// The index manifest of the next snapshot: the newest one's, if no index changes.
-    async fn index_manifest_after(
-        &self,
-        request: &CommitRequest,
-        latest: Option<&Snapshot>,
-        files: &mut AttemptFiles<'_>,
-    ) -> Result<Option<String>, Failure> {
-        let changes = &request.committable.index;
-        if changes.is_empty() {
-            return Ok(latest.and_then(|latest| latest.index_manifest.clone()));
-        }
-        let before = match latest {
-            None => Rc::default(),
-            Some(latest) => self.manifest_reader().index_files(latest).await?,
-        };
-        files.index_manifest(&index_changes::changed(&before, changes)?).map(Some)
-    }
-
-    /// The compare-and-swap of one attempt.
-    async fn publish(&self, attempt: &Attempt) -> Created {
+    /// The compare-and-swap of one attempt. An attempt whose outcome is unknown is looked for once more, later: only
+    /// the snapshot that it was for can be it, and that one has its user, identifier, kind and UUID, and so its bytes.
+    async fn publish(&self, subject: &str, options: &CommitOptions, attempt: &Attempt) -> Created {
         let path = self.directory.snapshot(attempt.snapshot_id);
         if self.lake.defects.has(Defect::CleanupOnUnknown) {
             let created = self.lake.objects.put_if_absent(&path, attempt.snapshot_bytes.clone()).await;
@@ -377,76 +226,26 @@ impl PaimonTable {
                 }
             };
         }
-        create_exclusively(&self.lake, &path, &attempt.snapshot_bytes).await
-    }
-
-    /// Deletes the files of an attempt that certainly has no snapshot and never will. What cannot be deleted stays as
-    /// an orphan (L18).
-    async fn discard(&self, attempt: &Attempt) {
-        concurrently::all(attempt.own_files.iter().map(|path| self.lake.objects.delete(path))).await;
-    }
-
-    /// Waits for a drawn while, so that two commits do not meet again and again.
-    async fn back_off(&self, subject: &str, lost_races: u32) {
-        let longest_ms = (FIRST_BACKOFF_MS << lost_races.min(16)).min(MAX_BACKOFF_MS);
-        let drawn = self.lake.environment.draw("paimon.commit-backoff", subject, u64::from(lost_races));
-        self.lake.environment.sleep_ms(1 + drawn % longest_ms).await;
-    }
-}
-
-/// Names and collects the manifest files of one attempt.
-struct AttemptFiles<'a> {
-    table: &'a PaimonTable,
-    /// The commit's subject and the snapshot that the attempt is for.
-    subject: String,
-    written: Vec<(String, Bytes)>,
-}
-
-impl<'a> AttemptFiles<'a> {
-    fn new(table: &'a PaimonTable, subject: String) -> Self {
-        Self { table, subject, written: Vec::new() }
-    }
-
-    /// A manifest of these entries; none for none.
-    fn manifest(&mut self, schema_id: u64, entries: &[ManifestEntry]) -> Result<Option<ManifestFileMeta>, Failure> {
-        if entries.is_empty() {
-            return Ok(None);
+        match create_exclusively(&self.lake, &path, &attempt.snapshot_bytes).await {
+            Created::Unknown(failure) => {
+                self.back_off(subject, options, 0).await;
+                match self.lake.objects.get(&path).await {
+                    Ok(found) if found == attempt.snapshot_bytes => Created::Ours,
+                    // Somebody else's snapshot has the name: ours is not there and never will be.
+                    Ok(_) => Created::Taken,
+                    Err(_) => Created::Unknown(failure),
+                }
+            }
+            settled => settled,
         }
-        let partition_types = &self.table.partition_types;
-        let bytes = encode_manifest(partition_types, entries, self.sync_marker())?;
-        let (file_name, file_size) = self.add(MANIFEST_PREFIX, bytes);
-        Ok(Some(ManifestFileMeta::describe(&file_name, file_size, schema_id, partition_types, entries)?))
     }
 
-    /// A manifest list of these manifests: its name and its size in bytes.
-    fn manifest_list(&mut self, manifests: &[ManifestFileMeta]) -> Result<(String, u64), Failure> {
-        let bytes = encode_manifest_list(manifests, self.sync_marker())?;
-        Ok(self.add(MANIFEST_LIST_PREFIX, bytes))
-    }
-
-    /// An index manifest of these entries: its name.
-    fn index_manifest(&mut self, entries: &[IndexManifestEntry]) -> Result<String, Failure> {
-        let bytes = encode_index_manifest(&self.table.partition_types, entries, self.sync_marker())?;
-        Ok(self.add(INDEX_MANIFEST_PREFIX, bytes).0)
-    }
-
-    fn add(&mut self, prefix: &str, bytes: Bytes) -> (String, u64) {
-        let occurrence = self.written.len() as u64;
-        let drawn = self.table.lake.environment.uuid("paimon.manifest", &self.subject, occurrence);
-        let file_name = format!("{prefix}{}-0", sealed_uuid(&drawn, &bytes));
-        let file_size = bytes.len() as u64;
-        self.written.push((self.table.directory.manifest(&file_name), bytes));
-        (file_name, file_size)
-    }
-
-    fn sync_marker(&self) -> [u8; 16] {
-        let half = |index: u64| {
-            let occurrence = 2 * self.written.len() as u64 + index;
-            self.table.lake.environment.draw("paimon.sync-marker", &self.subject, occurrence).to_be_bytes()
-        };
-        let mut marker = [0; 16];
-        marker[..8].copy_from_slice(&half(0));
-        marker[8..].copy_from_slice(&half(1));
-        marker
+    /// Waits for a drawn while before the retry of this number, counted from 0.
+    async fn back_off(&self, subject: &str, options: &CommitOptions, retry: u32) {
+        let drawn = self.lake.environment.draw("paimon.commit-backoff", subject, u64::from(retry));
+        self.lake.environment.sleep_ms(options.retry_wait_ms(retry, drawn)).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,12 @@
 //! The compare-and-swap under every commit: creating a file of a fixed name that nobody else has created.
 //!
 //! The difficulty is the lost answer: a create that failed may have taken effect, now or later. What decides is the
-//! file itself: its bytes carry the identity of the attempt, so whoever reads it back knows whose it is (H4).
+//! file itself: its bytes carry the identity of the attempt, so whoever reads it back knows whose it is (H4). Where
+//! storage does not create in one step, no answer decides, and the file is read back after each.
 
 use bytes::Bytes;
 
-use crate::contract::Failure;
+use crate::contract::{Failure, FailureCode};
 
 use super::LakeAccess;
 
@@ -32,7 +33,14 @@ pub(super) async fn create_exclusively(lake: &LakeAccess, path: &str, bytes: &By
     let mut wait_ms = FIRST_WAIT_MS;
     let mut attempt = 1;
     loop {
-        match lake.objects.put_if_absent(path, bytes.clone()).await {
+        let answer = match lake.objects.put_if_absent(path, bytes.clone()).await {
+            Ok(created) if !lake.objects.creates_atomically() => Err(Failure::indefinite(
+                FailureCode::Internal,
+                format!("expected to read back {path}, which was said to be created: {created}; found nothing"),
+            )),
+            answer => answer,
+        };
+        match answer {
             Ok(true) => return Created::Ours,
             Ok(false) if unknown.is_none() => return Created::Taken,
             // The file may be ours, of an attempt whose answer was lost.

@@ -87,7 +87,7 @@ pub struct DeletionVectorMeta {
 }
 
 thread_local! {
-    static INDEX_MANIFESTS: RefCell<ContentCache<Vec<IndexManifestEntry>>> = const { RefCell::new(ContentCache::new()) };
+    static INDEXES: RefCell<ContentCache<Vec<IndexManifestEntry>>> = const { RefCell::new(ContentCache::new()) };
 }
 
 /// The bytes of an index manifest: the same for the same entries and marker.
@@ -105,7 +105,7 @@ pub fn encode_index_manifest(
 
 /// The entries of an index manifest, in its order.
 pub fn decode_index_manifest(partition_types: &[DataType], bytes: &Bytes) -> FormatResult<Rc<Vec<IndexManifestEntry>>> {
-    decode_once(&INDEX_MANIFESTS, &partition_types, bytes, || {
+    decode_once(&INDEXES, &partition_types, bytes, || {
         let mut entries = Vec::new();
         avro_container::decode(bytes, |record| {
             let entry = read_entry(partition_types, record);

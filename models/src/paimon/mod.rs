@@ -46,6 +46,7 @@ mod exclusive_create;
 pub mod integrity;
 mod lake_access;
 mod live_files;
+mod option_text;
 pub mod overwrite;
 mod partition_paths;
 mod row_filter;
@@ -59,7 +60,7 @@ mod value_text;
 pub mod write;
 
 pub use catalog::{FilesystemCatalog, ObjectName, View};
-pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
+pub use commit::{CommitMode, CommitOutcome, CommitRequest, ConflictKind, Precondition, TwoStepOutcome};
 pub use directory::TableDirectory;
 pub use integrity::{Finding, Verification, verify};
 pub use lake_access::LakeAccess;

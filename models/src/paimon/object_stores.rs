@@ -1,6 +1,10 @@
 //! Two object stores: one in memory for simulation, one on a directory for export, import and inspection.
 //!
-//! Neither fails on its own and neither takes time: what goes wrong on the way to storage is decided around them.
+//! Neither fails on its own and neither takes time: what goes wrong on the way to storage is decided around them. A
+//! third one stands in front of either, and knows no better way to create a file than to rename one.
+
+mod catalog_lock;
+mod renaming;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,6 +17,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::contract::{Failure, FailureCode, ObjectStore};
+
+pub use self::catalog_lock::{CatalogLock, HeldLock};
+pub use self::renaming::{RenameSemantics, RenamingObjectStore};
 
 /// Objects in memory. Clones share their objects.
 #[derive(Clone, Debug, Default)]

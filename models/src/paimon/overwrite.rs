@@ -16,6 +16,8 @@ use super::{FileKind, ManifestEntry};
 pub enum OverwriteScope {
     /// Every partition with these values of these partition columns; columns that are not named may be anything.
     Static(BTreeMap<String, Value>),
+    /// Every partition that one of these speaks of, each as in [`OverwriteScope::Static`].
+    AnyOf(Vec<BTreeMap<String, Value>>),
     /// The partitions of the new rows; the whole table where it has no partitions.
     Dynamic,
     /// Everything.
@@ -24,8 +26,8 @@ pub enum OverwriteScope {
 
 /// A scope bound to one overwrite: decides for each live file.
 pub(super) enum BoundScope {
-    /// The files of partitions that have these values at these positions.
-    Matching(Vec<(usize, Value)>),
+    /// The files of partitions that have the values of one of these at its positions.
+    Matching(Vec<Vec<(usize, Value)>>),
     /// The files of exactly these partitions.
     Partitions(BTreeSet<PartitionValues>),
 }
@@ -35,47 +37,57 @@ impl BoundScope {
     /// new rows lie outside of it.
     pub(super) fn bind(scope: &OverwriteScope, schema: &TableSchema, added: &[ManifestEntry]) -> Result<Self, Failure> {
         match scope {
-            OverwriteScope::WholeTable => Ok(Self::Matching(Vec::new())),
-            OverwriteScope::Dynamic if schema.partition_keys.is_empty() => Ok(Self::Matching(Vec::new())),
+            OverwriteScope::WholeTable => Ok(Self::Matching(vec![Vec::new()])),
+            OverwriteScope::Dynamic if schema.partition_keys.is_empty() => Ok(Self::Matching(vec![Vec::new()])),
             OverwriteScope::Dynamic => {
                 Ok(Self::Partitions(added.iter().map(|entry| entry.partition.clone()).collect()))
             }
-            OverwriteScope::Static(values) => {
-                let bind = |(column, value): (&String, &Value)| {
-                    let position = schema.partition_keys.iter().position(|key| key == column);
-                    let position = position.ok_or_else(|| {
-                        Failure::invalid(format!(
-                            "expected partition columns among [{}] in the overwrite, found `{column}`",
-                            schema.partition_keys.join(", ")
-                        ))
-                    })?;
-                    let column_position = schema.position(column).unwrap_or_default();
-                    coerce(value.clone(), &schema.columns[column_position].data_type)
-                        .map(|value| (position, value))
-                        .map_err(|found| Failure::invalid(format!("partition column `{column}`: {found}")))
-                };
-                let bound = Self::Matching(values.iter().map(bind).collect::<Result<_, Failure>>()?);
-                match added.iter().find(|entry| !bound.covers(entry)) {
-                    None => Ok(bound),
-                    Some(outside) => Err(Failure::invalid(format!(
-                        "expected all new rows in the partition that is overwritten, found rows in {:?}",
-                        outside.partition.cells()
-                    ))),
-                }
-            }
+            OverwriteScope::Static(values) => Self::matching(std::slice::from_ref(values), schema, added),
+            OverwriteScope::AnyOf(partitions) => Self::matching(partitions, schema, added),
         }
     }
 
-    fn covers(&self, entry: &ManifestEntry) -> bool {
+    fn matching(
+        partitions: &[BTreeMap<String, Value>],
+        schema: &TableSchema,
+        added: &[ManifestEntry],
+    ) -> Result<Self, Failure> {
+        let bind_cell = |(column, value): (&String, &Value)| {
+            let position = schema.partition_keys.iter().position(|key| key == column).ok_or_else(|| {
+                Failure::invalid(format!(
+                    "expected partition columns among [{}] in the overwrite, found `{column}`",
+                    schema.partition_keys.join(", ")
+                ))
+            })?;
+            let column_position = schema.position(column).unwrap_or_default();
+            coerce(value.clone(), &schema.columns[column_position].data_type)
+                .map(|value| (position, value))
+                .map_err(|found| Failure::invalid(format!("partition column `{column}`: {found}")))
+        };
+        let bind = |partition: &BTreeMap<String, Value>| partition.iter().map(bind_cell).collect();
+        let bound = Self::Matching(partitions.iter().map(bind).collect::<Result<_, Failure>>()?);
+        match added.iter().find(|entry| !bound.covers(&entry.partition)) {
+            None => Ok(bound),
+            Some(outside) => Err(Failure::invalid(format!(
+                "expected all new rows in the partition that is overwritten, found rows in {:?}",
+                outside.partition.cells()
+            ))),
+        }
+    }
+
+    /// Whether the scope covers a partition.
+    pub(super) fn covers(&self, partition: &PartitionValues) -> bool {
         match self {
-            Self::Matching(values) => values.iter().all(|(position, value)| entry.partition[*position] == *value),
-            Self::Partitions(partitions) => partitions.contains(&entry.partition),
+            Self::Matching(alternatives) => {
+                alternatives.iter().any(|values| values.iter().all(|(position, value)| partition[*position] == *value))
+            }
+            Self::Partitions(partitions) => partitions.contains(partition),
         }
     }
 
     /// The entries that delete what the scope covers of these live files.
     pub(super) fn deletes(&self, live: &[ManifestEntry]) -> Vec<ManifestEntry> {
-        let covered = live.iter().filter(|entry| self.covers(entry));
+        let covered = live.iter().filter(|entry| self.covers(&entry.partition));
         covered
             .map(|entry| ManifestEntry { kind: FileKind::Delete, file: Rc::clone(&entry.file), ..entry.clone() })
             .collect()

@@ -188,7 +188,7 @@ impl PaimonTable {
         self.snapshot_if_present(snapshot_id).await?.ok_or_else(missing)
     }
 
-    async fn snapshot_if_present(&self, snapshot_id: u64) -> Result<Option<Snapshot>, Failure> {
+    pub(super) async fn snapshot_if_present(&self, snapshot_id: u64) -> Result<Option<Snapshot>, Failure> {
         let path = self.directory.snapshot(snapshot_id);
         match self.lake.objects.get(&path).await {
             Ok(bytes) => decode_snapshot(&path, snapshot_id, &bytes).map(Some),

@@ -2,7 +2,7 @@
 //!
 //! It must never know who writes or why; which sequence numbers are free it learns from the snapshot that it is given.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use super::binary_row::serialize;
 use super::column_stats::{KEY_CHARACTERS, SimpleStats, VALUE_CHARACTERS};
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
+use super::live_files::identity;
 use super::manifest::FileSource;
 use super::scan::compare_keys;
 use super::schema_rules::{data_file_prefix, file_format};
@@ -110,7 +111,10 @@ impl PaimonTable {
     /// Deletes the files of a committable that is in no snapshot and never will be. After a commit whose outcome is
     /// unknown this must not be called (L10).
     pub async fn abort(&self, committable: &Committable) -> Result<(), Failure> {
-        let data_files = committable.added.iter().chain(&committable.changelog).map(|entry| self.data_file_path(entry));
+        // A file that only moves to another level is added and deleted, and stays.
+        let moved: BTreeSet<_> = committable.deleted.iter().map(identity).collect();
+        let added = committable.added.iter().filter(|entry| !moved.contains(&identity(entry)));
+        let data_files = added.chain(&committable.changelog).map(|entry| self.data_file_path(entry));
         let index_files = committable.index.iter().filter(|entry| entry.kind == FileKind::Add);
         let index_files = index_files.map(|entry| self.index_file_path(entry));
         let deletes = data_files.chain(index_files).map(|path| async move { self.lake.objects.delete(&path).await });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures::future::join;
 use models::contract::{FailureCode, RowKind, Value};
 use models::defects::{Defect, Defects};
 use models::paimon::{
@@ -92,6 +93,58 @@ async fn an_outcome_that_stays_unknown_is_indefinite_and_nothing_is_deleted() {
     assert_eq!(users(&table).await, ["a", "b"]);
     assert_eq!(rows(&table).await, [row(1, "x", "d"), row(2, "y", "d")]);
     assert_sound(&warehouse).await;
+}
+
+/// Five requests get no answer; just before the committer looks for its snapshot a last time, somebody else commits.
+async fn looked_for_once_more(last_request: CreateFault) -> (PaimonTable, Warehouse) {
+    let warehouse = warehouse();
+    let table = warehouse.create(&append_schema()).await;
+    let commit = request(&table, "a", CommitMode::Append, &inserts(&[row(1, "x", "d")])).await;
+    let other = request(&table, "b", CommitMode::Append, &inserts(&[row(2, "y", "d")])).await;
+    warehouse.storage.line_up((0..4).map(|_| CreateFault::RequestLost).chain([last_request]));
+    let somebody_else = async {
+        for _pause_of_the_first in 0..4 {
+            tokio::task::yield_now().await;
+        }
+        table.commit(other).await
+    };
+    let (outcome, other) = join(table.commit(commit), somebody_else).await;
+    assert!(outcome.is_ok() && other.is_ok(), "{outcome:?}, {other:?}");
+    assert_sound(&warehouse).await;
+    (table, warehouse)
+}
+
+#[tokio::test]
+async fn a_commit_of_unknown_outcome_that_is_done_after_all_is_found() {
+    let (table, _warehouse) = looked_for_once_more(CreateFault::Delayed).await;
+    assert_eq!(users(&table).await, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn a_commit_of_unknown_outcome_whose_name_somebody_else_took_starts_over() {
+    let (table, warehouse) = looked_for_once_more(CreateFault::RequestLost).await;
+    assert_eq!(users(&table).await, ["b", "a"]);
+    assert_eq!(verify(&*warehouse.lake.objects, &path()).await.orphans, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_commit_gives_up_after_as_many_races_or_as_long_as_the_table_says() {
+    for (option, value, races) in [("commit.max-retries", "2", 3), ("commit.timeout", "25 ms", 3)] {
+        let warehouse = warehouse();
+        let table = warehouse.create(&with_option(append_schema(), option, value)).await;
+        let loser = request(&table, "loser", CommitMode::Append, &inserts(&[row(1, "l", "d")])).await;
+        for number in 0..races {
+            let winner = request(&table, &format!("winner-{number}"), CommitMode::Append, &[]).await;
+            // The winner's own create follows the loser's, and meets nothing.
+            warehouse.storage.line_up([meanwhile(&table, winner), CreateFault::After(Box::pin(async {}))]);
+        }
+        let failure = table.commit(loser.clone()).await.unwrap_err();
+        assert_eq!((failure.code, failure.definite), (FailureCode::Unavailable, true), "{option}: {failure}");
+        assert!(failure.message.contains(&format!("lost {races} races")), "{option}: {failure}");
+        let again = CommitRequest { subject: "again".to_owned(), ..loser };
+        table.commit(again).await.unwrap();
+        assert_sound(&warehouse).await;
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::slice;
 
-use models::contract::{Row, RowKind};
+use models::contract::{Filter, Row, RowKind, Value};
 use models::paimon::{CommitMode, OverwriteScope, Verification, verify};
 use proptest::prelude::*;
 
@@ -88,6 +88,116 @@ async fn key_table_equals_map(steps: Vec<Step>) {
     assert_eq!(verify(&*warehouse.lake.objects, &path()).await, Verification::default());
 }
 
+/// What happens to a table of keys in partitions; days and keys are numbers.
+#[derive(Clone, Debug)]
+enum PartitionedStep {
+    /// Upserts (`true`) and deletes.
+    Change(Vec<(i64, i64, bool)>),
+    /// Replaces the partitions of the new rows.
+    OverwriteDynamic(Vec<(i64, i64)>),
+    /// Replaces one partition by rows of these keys.
+    OverwriteStatic(i64, Vec<i64>),
+    /// Drops partitions.
+    Drop(Vec<i64>),
+    /// Deletes everything.
+    Truncate,
+}
+
+fn partitioned_steps() -> impl Strategy<Value = Vec<PartitionedStep>> {
+    let (day, key) = (|| 0..3_i64, || 0..4_i64);
+    let step = prop_oneof![
+        4 => prop::collection::vec((day(), key(), any::<bool>()), 0..5).prop_map(PartitionedStep::Change),
+        1 => prop::collection::vec((day(), key()), 0..4).prop_map(PartitionedStep::OverwriteDynamic),
+        1 => (day(), prop::collection::vec(key(), 0..3))
+            .prop_map(|(day, keys)| PartitionedStep::OverwriteStatic(day, keys)),
+        1 => prop::collection::vec(day(), 1..3).prop_map(PartitionedStep::Drop),
+        1 => Just(PartitionedStep::Truncate),
+    ];
+    prop::collection::vec(step, 1..10)
+}
+
+fn partition(day: i64) -> BTreeMap<String, Value> {
+    BTreeMap::from([("dt".to_owned(), Value::string(&format!("day {day}")))])
+}
+
+/// Every snapshot holds what the map held then, whole and by partition, also after all later steps.
+async fn partitioned_key_table_equals_map(steps: Vec<PartitionedStep>, options: &[(&str, &str)]) {
+    let warehouse = warehouse();
+    let mut schema = with_option(partitioned_schema(), "bucket", "2");
+    schema.primary_key = vec!["id".to_owned(), "dt".to_owned()];
+    for column in schema.columns.iter_mut().filter(|column| column.name != "v") {
+        column.nullable = false;
+    }
+    for (option, value) in options {
+        schema = with_option(schema, option, value);
+    }
+    let table = warehouse.create(&schema).await;
+    let mut model: BTreeMap<(i64, i64), Row> = BTreeMap::new();
+    let mut of_snapshots: BTreeMap<u64, BTreeMap<(i64, i64), Row>> = BTreeMap::new();
+    for (number, step) in steps.into_iter().enumerate() {
+        let subject = format!("step-{number}");
+        let new = |day: i64, key: i64, index: usize| row(key, &format!("{number}.{index}"), &format!("day {day}"));
+        match step {
+            PartitionedStep::Change(keys) => {
+                let mut changes = Vec::new();
+                for (index, (day, key, present)) in keys.into_iter().enumerate() {
+                    let row = new(day, key, index);
+                    changes.push((if present { RowKind::Insert } else { RowKind::Delete }, row.clone()));
+                    if present {
+                        model.insert((day, key), row)
+                    } else {
+                        model.remove(&(day, key))
+                    };
+                }
+                append(&table, &subject, &changes).await;
+            }
+            PartitionedStep::OverwriteDynamic(keys) => {
+                model.retain(|(day, _), _| keys.iter().all(|(overwritten, _)| overwritten != day));
+                let rows: Vec<Row> = keys.iter().enumerate().map(|(i, (day, key))| new(*day, *key, i)).collect();
+                let changes = by_bucket(&table, &inserts(&rows));
+                table.overwrite(&subject, OverwriteScope::Dynamic, &changes).await.unwrap();
+                model.extend(keys.into_iter().zip(rows));
+            }
+            PartitionedStep::OverwriteStatic(day, keys) => {
+                model.retain(|(overwritten, _), _| *overwritten != day);
+                let rows: Vec<Row> = keys.iter().enumerate().map(|(i, key)| new(day, *key, i)).collect();
+                let changes = by_bucket(&table, &inserts(&rows));
+                table.overwrite(&subject, OverwriteScope::Static(partition(day)), &changes).await.unwrap();
+                model.extend(keys.into_iter().map(|key| (day, key)).zip(rows));
+            }
+            PartitionedStep::Drop(days) => {
+                model.retain(|(day, _), _| !days.contains(day));
+                let partitions: Vec<_> = days.into_iter().map(partition).collect();
+                table.drop_partitions(&subject, &partitions).await.unwrap();
+            }
+            PartitionedStep::Truncate => {
+                model.clear();
+                table.truncate(&subject).await.unwrap();
+            }
+        }
+        if let Some(latest) = table.latest_snapshot().await.unwrap() {
+            of_snapshots.insert(latest.id, model.clone());
+        }
+        for (snapshot_id, expected) in &of_snapshots {
+            let snapshot = table.snapshot(*snapshot_id).await.unwrap();
+            let read = async |filter: &Filter| {
+                let mut rows: Vec<Row> = table.scan(&snapshot, filter).await.unwrap().into_values().flatten().collect();
+                rows.sort();
+                rows
+            };
+            let sorted = |mut rows: Vec<Row>| {
+                rows.sort();
+                rows
+            };
+            let all = sorted(expected.values().cloned().collect());
+            assert_eq!(read(&Filter::new()).await, all, "snapshot {snapshot_id} after step {number}");
+            let monday = expected.iter().filter(|((day, _), _)| *day == 0).map(|(_, row)| row.clone()).collect();
+            assert_eq!(read(&partition(0)).await, sorted(monday), "a day of it after step {number}");
+        }
+    }
+    assert_eq!(verify(&*warehouse.lake.objects, &path()).await, Verification::default());
+}
+
 async fn partitioned_table_equals_list(steps: Vec<(i64, bool)>) {
     let warehouse = warehouse();
     let table = warehouse.create(&partitioned_schema()).await;
@@ -119,6 +229,13 @@ proptest! {
     #[test]
     fn a_key_table_equals_a_map(steps in steps()) {
         block_on(key_table_equals_map(steps));
+    }
+
+    #[test]
+    fn a_partitioned_key_table_equals_a_map(steps in partitioned_steps(), eager_merges in any::<bool>()) {
+        let eager: &[(&str, &str)] =
+            &[("manifest.merge-min-count", "2"), ("manifest.full-compaction-threshold-size", "4 kb")];
+        block_on(partitioned_key_table_equals_map(steps, if eager_merges { eager } else { &[] }));
     }
 
     #[test]
