@@ -12,6 +12,7 @@ pub mod binary_row;
 pub mod column_stats;
 mod content_cache;
 pub mod data_file;
+pub mod deletion_vectors;
 mod format_error;
 pub mod index_manifest;
 pub mod manifest;
@@ -32,6 +33,7 @@ pub use snapshot_file::{CommitKind, Snapshot};
 // The table on top of the formats.
 pub mod catalog;
 pub mod commit;
+pub mod compaction;
 mod directory;
 mod exclusive_create;
 pub mod integrity;
@@ -47,6 +49,7 @@ pub mod write;
 
 pub use catalog::FilesystemCatalog;
 pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
+pub use compaction::CompactionKind;
 pub use directory::TableDirectory;
 pub use integrity::{Finding, Verification, verify};
 pub use lake_access::LakeAccess;
