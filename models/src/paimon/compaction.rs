@@ -70,8 +70,7 @@ impl PaimonTable {
         let mut vectors = self.deletion_vectors(base, &live, |_| true).await?;
         let mut buckets: BTreeMap<BucketId, Vec<ManifestEntry>> = BTreeMap::new();
         for file in live {
-            let bucket = BucketId { partition: file.partition.clone(), bucket: file.bucket };
-            buckets.entry(bucket).or_default().push(file);
+            buckets.entry(file.bucket_id()).or_default().push(file);
         }
         for (bucket, files) in buckets {
             let vectors = vectors.take_bucket(&bucket);

@@ -6,6 +6,7 @@ mod compaction;
 mod damage;
 mod deletion_vectors;
 mod foreign_tables;
+mod java_compactions;
 mod model;
 mod reading_and_writing;
 mod surroundings;

@@ -65,17 +65,22 @@ impl<'a> TreeCompaction<'a> {
         let sizes: Vec<RunSize> = runs.iter().map(SortedRun::size).collect();
         let pick = match kind {
             CompactionKind::Automatic => pick_automatic(options, level_count, &sizes),
-            // A bucket that is one run at the top is looked through for deleted rows.
-            CompactionKind::Full => pick_full(level_count, &sizes)
-                .or((!runs.is_empty()).then_some(Pick { run_count: 1, output_level: level_count - 1 })),
+            CompactionKind::Full => pick_full(level_count, &sizes),
         };
-        let Some(Pick { run_count, output_level }) = pick else {
-            return Ok(None);
+        let has_vector = |file: &TreeFile| vectors.vectors.contains_key(&file.entry.file.file_name);
+        let (newer, output_level): (Vec<SortedRun>, i32) = match (kind, pick) {
+            (_, Some(Pick { run_count, output_level })) => (runs.drain(..run_count).collect(), output_level),
+            (CompactionKind::Automatic, None) => return Ok(None),
+            // Everything is at the top already. What there is to gain are the rows that vectors delete.
+            (CompactionKind::Full, None) => (std::mem::take(&mut runs), level_count - 1),
         };
-        let older: Vec<TreeFile> = runs.split_off(run_count).into_iter().flat_map(|run| run.files).collect();
-        let files: Vec<TreeFile> = runs.into_iter().flat_map(|run| run.files).collect();
+        let mut files: Vec<TreeFile> = newer.into_iter().flat_map(|run| run.files).collect();
+        if pick.is_none() {
+            files.retain(has_vector);
+        }
+        let older: Vec<TreeFile> = runs.into_iter().flat_map(|run| run.files).collect();
         let unit = Unit { output_level, max_level: level_count - 1, options };
-        let steps = steps(unit, files, |file| vectors.vectors.contains_key(&file.entry.file.file_name));
+        let steps = steps(unit, files, has_vector);
         Ok(Some(Self {
             table,
             steps,

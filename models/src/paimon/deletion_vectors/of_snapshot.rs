@@ -39,7 +39,7 @@ impl SnapshotVectors {
         if self.buckets.is_empty() {
             return None;
         }
-        self.buckets.get(&bucket_of_file(file))?.vectors.get(&file.file.file_name)
+        self.buckets.get(&file.bucket_id())?.vectors.get(&file.file.file_name)
     }
 
     /// The vectors of one bucket, taken out; none where the bucket has no index.
@@ -86,10 +86,6 @@ impl SnapshotVectors {
 /// The names of the live data files of each bucket.
 type LiveNames<'a> = BTreeMap<BucketId, BTreeSet<&'a str>>;
 
-fn bucket_of_file(file: &ManifestEntry) -> BucketId {
-    BucketId { partition: file.partition.clone(), bucket: file.bucket }
-}
-
 fn bucket_of_index(index_file: &IndexManifestEntry) -> BucketId {
     BucketId { partition: index_file.partition.clone(), bucket: index_file.bucket }
 }
@@ -110,9 +106,10 @@ impl PaimonTable {
         let entries = self.manifest_reader().index_files(snapshot).await?;
         let mut names: LiveNames<'_> = BTreeMap::new();
         for file in live {
-            names.entry(bucket_of_file(file)).or_default().insert(&file.file.file_name);
+            names.entry(file.bucket_id()).or_default().insert(&file.file.file_name);
         }
-        let wanted: BTreeSet<BucketId> = live.iter().filter(|file| is_wanted(file)).map(bucket_of_file).collect();
+        let wanted: BTreeSet<BucketId> =
+            live.iter().filter(|file| is_wanted(file)).map(ManifestEntry::bucket_id).collect();
         let mut index_files: Vec<&IndexManifestEntry> = Vec::new();
         for entry in entries.iter().filter(|entry| entry.index_type == DELETION_VECTORS_INDEX) {
             let bucket = bucket_of_index(entry);
