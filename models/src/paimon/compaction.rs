@@ -24,6 +24,7 @@ use crate::contract::{BucketId, Failure, FailureCode};
 use self::merge_tree::TreeCompaction;
 use self::options::CompactionOptions;
 use self::output::Output;
+use super::changelog::ChangelogProducer;
 use super::lake_access::before_any_effect;
 use super::{Committable, ManifestEntry, PaimonTable, Snapshot};
 
@@ -51,8 +52,10 @@ impl PaimonTable {
         kind: CompactionKind,
     ) -> Result<Option<Committable>, Failure> {
         self.check_buckets_are_fixed("compact")?;
-        self.check_merge_is_known()?;
-        let options = CompactionOptions::of(&self.schema)?;
+        self.check_owes_no_changelog()?;
+        let mut options = CompactionOptions::of(&self.schema)?;
+        // What readers do not see must not wait.
+        options.force_up_level_0 |= self.merge_options()?.function.hides_level_zero();
         let mut output = Output::new(self, subject, base, options.target_file_size)?;
         self.compact_into(&mut output, base, kind, &options).await.map_err(before_any_effect)?;
         let committable = output.write().await?;
@@ -86,22 +89,18 @@ impl PaimonTable {
         Ok(())
     }
 
-    /// Refuses tables whose compaction would do more than is known here: it would lose what they promise.
-    fn check_merge_is_known(&self) -> Result<(), Failure> {
-        let expectations: [(&str, &[&str]); 3] =
-            [("merge-engine", &["deduplicate"]), ("changelog-producer", &["none", "input"]), ("sequence.field", &[])];
-        for (option, expected) in expectations {
-            if let Some(found) = self.schema.options.get(option).filter(|found| !expected.contains(&found.as_str())) {
-                return Err(Failure::definite(
-                    FailureCode::Unsupported,
-                    format!(
-                        "table {}: expected option `{option}` to be one of [{}] to compact the table, found {found:?}",
-                        self.path,
-                        expected.join(", ")
-                    ),
-                ));
-            }
+    /// Refuses tables whose compaction would owe a changelog: their followers would miss changes.
+    fn check_owes_no_changelog(&self) -> Result<(), Failure> {
+        match self.merge_options()?.changelog_producer {
+            ChangelogProducer::None | ChangelogProducer::Input => Ok(()),
+            ChangelogProducer::FullCompaction | ChangelogProducer::Lookup => Err(Failure::definite(
+                FailureCode::Unsupported,
+                format!(
+                    "table {}: expected a `changelog-producer` none or input to compact the table, found one whose \
+                     changelog is made by compaction",
+                    self.path
+                ),
+            )),
         }
-        Ok(())
     }
 }

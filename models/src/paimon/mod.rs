@@ -32,6 +32,7 @@ pub use snapshot_file::{CommitKind, Snapshot};
 
 // The table on top of the formats.
 pub mod catalog;
+pub mod changelog;
 pub mod commit;
 pub mod compaction;
 mod directory;
@@ -39,6 +40,7 @@ mod exclusive_create;
 pub mod integrity;
 mod lake_access;
 mod live_files;
+pub mod merge;
 pub mod overwrite;
 mod row_filter;
 mod scan;
@@ -48,11 +50,13 @@ pub mod table;
 pub mod write;
 
 pub use catalog::FilesystemCatalog;
+pub use changelog::ChangelogProducer;
 pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
 pub use compaction::CompactionKind;
 pub use directory::TableDirectory;
 pub use integrity::{Finding, Verification, verify};
 pub use lake_access::LakeAccess;
+pub use merge::{MergeFunction, MergeOptions};
 pub use overwrite::OverwriteScope;
 pub use table::PaimonTable;
 pub use write::Committable;

@@ -1,7 +1,8 @@
 //! Reading: the rows of a snapshot, and what one snapshot added.
 //!
-//! Key tables are merged on read: of all changes of a key the one with the highest sequence number stands, whichever
-//! file or level it is in (L5). Nothing here writes.
+//! Key tables are merged on read: all changes of a key become one by the table's merge function, whichever files or
+//! levels they are in. If nothing else is said, the one with the highest sequence number stands (L5). Nothing here
+//! writes.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use super::data_file::{FileFormat, KeyValue, decode_changes, decode_rows};
 use super::deletion_vectors::{DeletionVector, SnapshotVectors, batch_reads_skip_level_0};
 use super::lake_access::read_referenced;
 use super::manifest::FileSource;
+use super::merge::MergeFunction;
 use super::row_filter::RowFilter;
 use super::seal::check_file_name;
 use super::table::SchemaVersion;
@@ -23,6 +25,9 @@ use super::{FileKind, FormatError, FormatResult, IndexManifestEntry, ManifestEnt
 
 /// The beginning of every data file's name.
 pub(super) const DATA_FILE_PREFIX: &str = "data-";
+
+/// The beginning of every changelog file's name.
+pub(super) const CHANGELOG_FILE_PREFIX: &str = "changelog-";
 
 /// What a data file holds, in the columns of the table's schema.
 pub(super) enum FileContent {
@@ -52,21 +57,38 @@ impl PaimonTable {
         let filter = RowFilter::bind(self, filter)?;
         let mut files = self.manifest_reader().live_files(snapshot).await?;
         let vectors = self.deletion_vectors(snapshot, &files, |file| filter.may_match_file(file)).await?;
-        let skips_level_0 = batch_reads_skip_level_0(self.schema());
+        let merge = &self.merge_options()?.function;
+        let skips_level_0 =
+            batch_reads_skip_level_0(self.schema()) || (self.schema().has_primary_key() && merge.hides_level_zero());
         files.retain(|file| filter.may_match_file(file) && (file.file.level > 0 || !skips_level_0));
         self.sort_oldest_first(&mut files);
-        let buckets = self.read_by_bucket(&files, &vectors).await?;
-        let rows_of = |contents: Vec<FileContent>| -> Vec<Row> {
-            if self.schema().has_primary_key() {
-                let newest = newest_changes(self.version.layout.key_positions(), &contents);
-                let present = newest.filter(|change| change.kind.adds()).map(|change| &change.row);
-                present.filter(|row| filter.matches(row)).cloned().collect()
-            } else {
-                rows(&contents).filter(|row| filter.matches(row)).cloned().collect()
+        let mut scanned = BTreeMap::new();
+        for (bucket, contents) in self.read_by_bucket(&files, &vectors).await? {
+            let rows = self.rows_of_bucket(&contents, merge, &filter)?;
+            if !rows.is_empty() {
+                scanned.insert(bucket, rows);
             }
-        };
-        let scanned = buckets.into_iter().map(|(bucket, contents)| (bucket, rows_of(contents)));
-        Ok(scanned.filter(|(_, rows)| !rows.is_empty()).collect())
+        }
+        Ok(scanned)
+    }
+
+    fn rows_of_bucket(
+        &self,
+        contents: &[FileContent],
+        merge: &MergeFunction,
+        filter: &RowFilter,
+    ) -> Result<Vec<Row>, Failure> {
+        if !self.schema().has_primary_key() {
+            return Ok(rows(contents).filter(|row| filter.matches(row)).cloned().collect());
+        }
+        let is_wanted = |change: &KeyValue| change.kind.adds() && filter.matches(&change.row);
+        if merge.keeps_newest() {
+            let newest = newest_changes(self.version.layout.key_positions(), contents);
+            return Ok(newest.filter(|change| is_wanted(change)).map(|change| change.row.clone()).collect());
+        }
+        let merged =
+            merge.merge_all(changes(contents)).map_err(|error| error.within(format!("table {}", self.path)))?;
+        Ok(merged.into_iter().filter(is_wanted).map(|change| change.row).collect())
     }
 
     /// What one snapshot added, by bucket, in sequence order. Files that it deleted are not told of.
@@ -99,7 +121,7 @@ impl PaimonTable {
     }
 
     /// Reads files side by side; within a bucket their order stays.
-    async fn read_by_bucket(
+    pub(super) async fn read_by_bucket(
         &self,
         files: &[ManifestEntry],
         vectors: &SnapshotVectors,
@@ -162,7 +184,9 @@ pub(super) fn check_size_and_seal(entry: &ManifestEntry, bytes: &Bytes) -> Resul
             bytes.len()
         )));
     }
-    check_file_name(&entry.file.file_name, DATA_FILE_PREFIX, bytes)
+    let file_name = &entry.file.file_name;
+    let prefix = if file_name.starts_with(CHANGELOG_FILE_PREFIX) { CHANGELOG_FILE_PREFIX } else { DATA_FILE_PREFIX };
+    check_file_name(file_name, prefix, bytes)
 }
 
 /// Rows that were written with another version of the schema, in the columns of this one. Columns are matched by
@@ -193,7 +217,8 @@ fn rows(contents: &[FileContent]) -> impl Iterator<Item = &Row> {
     })
 }
 
-fn changes(contents: &[FileContent]) -> impl Iterator<Item = &KeyValue> {
+/// The changes in these files of a key table, in the files' order.
+pub(super) fn changes(contents: &[FileContent]) -> impl Iterator<Item = &KeyValue> {
     contents.iter().flat_map(|content| match content {
         FileContent::Changes(changes) => changes.as_slice(),
         FileContent::Rows(_) => &[],

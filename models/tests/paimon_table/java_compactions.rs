@@ -21,7 +21,7 @@ async fn copy_of(name: &str) -> (Warehouse, PaimonTable) {
 }
 
 fn expected(cells: &[(i64, &str)]) -> Vec<Row> {
-    cells.iter().map(|(id, value)| Row::new(vec![Value::Int(*id), Value::string(*value)])).collect()
+    cells.iter().map(|(id, value)| Row::new(vec![Value::Int(*id), Value::string(value)])).collect()
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod damage;
 mod deletion_vectors;
 mod foreign_tables;
 mod java_compactions;
+mod merging;
 mod model;
 mod reading_and_writing;
 mod surroundings;

@@ -2,8 +2,9 @@
 //!
 //! Normally a new file's sequence numbers are above those of all older files. But a writer may have started before the
 //! compacted files were there, and have drawn the same numbers. Its rows count before the newest of the compacted
-//! ones, and the compaction did not see them: a delete that it dropped may hide them, and in an append table they
-//! would change their place. Then the compaction must be planned again, or it would change what readers see.
+//! ones, and the compaction did not see them: a delete that it dropped may hide them, and where the order of changes
+//! counts, or the order of rows in an append table, they would change their place. Then the compaction must be planned
+//! again, or it would change what readers see.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,33 +13,42 @@ use crate::contract::{BucketId, Failure};
 use super::super::live_files::{FileIdentity, identity};
 use super::super::{Committable, ManifestEntry, PaimonTable, Snapshot};
 
+/// What the order of changes means to a table.
+#[derive(Clone, Copy)]
+struct Order {
+    /// Only the newest change of a key counts.
+    newest_wins: bool,
+    /// Columns say which change is newer, so sequence numbers tell nothing.
+    by_columns: bool,
+}
+
 /// The highest sequence numbers of what a compaction takes away, by bucket, where it matters.
-fn highest_sequences(committable: &Committable, is_key_table: bool) -> BTreeMap<BucketId, i64> {
+fn highest_sequences(committable: &Committable, order: Order) -> BTreeMap<BucketId, i64> {
     let mut highest: BTreeMap<BucketId, i64> = BTreeMap::new();
     let mut deletes: BTreeMap<BucketId, i64> = BTreeMap::new();
     // Files that do not say how many deletes they hold may hold any number.
     let delete_count = |file: &ManifestEntry| file.file.delete_row_count.unwrap_or(1);
     for file in &committable.deleted {
         let known = highest.entry(file.bucket_id()).or_insert(i64::MIN);
-        *known = file.file.max_sequence_number.max(*known);
+        *known = if order.by_columns { i64::MAX } else { file.file.max_sequence_number.max(*known) };
         *deletes.entry(file.bucket_id()).or_default() += delete_count(file);
     }
     for file in &committable.added {
         *deletes.entry(file.bucket_id()).or_default() -= delete_count(file);
     }
-    // Where every delete is still there, the newest change of each key wins, whichever file it is in.
-    highest.retain(|bucket, _| !is_key_table || deletes.get(bucket).is_some_and(|dropped| *dropped != 0));
+    // Where the newest change of a key wins and every delete is still there, it wins whichever file it is in.
+    highest.retain(|bucket, _| !order.newest_wins || deletes.get(bucket).is_some_and(|dropped| *dropped != 0));
     highest
 }
 
 /// A live file that is not in the base of the compaction and belongs before the newest of what was compacted.
 fn overtaken<'a>(
     committable: &Committable,
-    is_key_table: bool,
+    order: Order,
     base: &[ManifestEntry],
     live: &'a [ManifestEntry],
 ) -> Option<&'a ManifestEntry> {
-    let highest = highest_sequences(committable, is_key_table);
+    let highest = highest_sequences(committable, order);
     let base: BTreeSet<FileIdentity<'_>> = base.iter().map(identity).collect();
     let is_older = |file: &ManifestEntry| {
         highest.get(&file.bucket_id()).is_some_and(|highest| file.file.min_sequence_number < *highest)
@@ -62,7 +72,14 @@ impl PaimonTable {
             return Ok(());
         }
         let base = self.manifest_reader().live_files(&self.snapshot(base_id).await?).await?;
-        match overtaken(committable, self.schema.has_primary_key(), &base, live) {
+        let options = &self.schema.options;
+        let is_key_table = self.schema.has_primary_key();
+        let deduplicates = options.get("merge-engine").is_none_or(|engine| engine == "deduplicate");
+        let order = Order {
+            newest_wins: is_key_table && deduplicates,
+            by_columns: is_key_table && options.contains_key("sequence.field"),
+        };
+        match overtaken(committable, order, &base, live) {
             None => Ok(()),
             Some(file) => Err(Failure::rejected(format!(
                 "table {}: expected new files since snapshot {base_id} to be newer than what was compacted, found {} \
@@ -96,27 +113,40 @@ mod tests {
     #[test]
     fn a_file_from_before_a_dropped_delete_comes_too_late() {
         let old = sequenced(file("old", 0, (0, 9), 1), 5, 9);
-        // Whether it is a key table, deletes before and after, the new file's first number, and the verdict.
+        // Whether the newest change wins, deletes before and after, the new file's first number, and the verdict.
         let cases = [
             ("a delete was dropped", true, 1, 0, 8, true),
             ("all deletes are there", true, 1, 1, 8, false),
             ("the new file is newer", true, 1, 0, 9, false),
-            ("an append table has an order", false, 0, 0, 8, true),
+            ("other merges, and append tables, have an order", false, 0, 0, 8, true),
             ("and keeps it", false, 0, 0, 9, false),
         ];
-        for (name, is_key_table, before, after, first, expected) in cases {
+        let by_sequence = |newest_wins| Order { newest_wins, by_columns: false };
+        for (name, newest_wins, before, after, first, expected) in cases {
             let raced = sequenced(file("raced", 0, (0, 9), 1), first, first + 4);
             let committable = compaction(before, after);
             let base = [old.clone()];
-            let found = overtaken(&committable, is_key_table, &base, std::slice::from_ref(&raced));
+            let found = overtaken(&committable, by_sequence(newest_wins), &base, std::slice::from_ref(&raced));
             assert_eq!(found.is_some(), expected, "{name}");
-            assert!(overtaken(&committable, is_key_table, &[old.clone(), raced.clone()], &[raced]).is_none(), "{name}");
+            assert!(
+                overtaken(&committable, by_sequence(newest_wins), &[old.clone(), raced.clone()], &[raced]).is_none(),
+                "{name}"
+            );
         }
     }
 
     #[test]
+    fn columns_may_put_any_new_file_before_a_dropped_delete() {
+        let order = Order { newest_wins: true, by_columns: true };
+        let raced = sequenced(file("raced", 0, (0, 9), 1), 10, 14);
+        assert!(overtaken(&compaction(1, 0), order, &[], std::slice::from_ref(&raced)).is_some());
+        assert!(overtaken(&compaction(1, 1), order, &[], &[raced]).is_none());
+    }
+
+    #[test]
     fn other_buckets_do_not_matter() {
+        let order = Order { newest_wins: true, by_columns: false };
         let raced = ManifestEntry { bucket: 1, ..sequenced(file("raced", 0, (0, 9), 1), 5, 9) };
-        assert!(overtaken(&compaction(1, 0), true, &[], &[raced]).is_none());
+        assert!(overtaken(&compaction(1, 0), order, &[], &[raced]).is_none());
     }
 }

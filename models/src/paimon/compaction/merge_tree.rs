@@ -8,10 +8,10 @@ use std::rc::Rc;
 use crate::concurrently;
 use crate::contract::{DataType, Failure};
 
+use super::super::PaimonTable;
 use super::super::data_file::KeyValue;
 use super::super::deletion_vectors::{BucketVectors, DeletionVector};
 use super::super::scan::{FileContent, compare_keys};
-use super::super::{FormatResult, PaimonTable};
 use super::levels::{SortedRun, TreeFile, sorted_runs};
 use super::options::CompactionOptions;
 use super::output::Output;
@@ -28,6 +28,8 @@ pub(super) struct TreeCompaction<'a> {
     drops_deletes: bool,
     /// Whether replaced rows of older runs are marked.
     marks_replaced: bool,
+    /// Whether a change goes, if an older run has its key: the first row of a key stands.
+    keeps_first: bool,
     /// The files that are older than the pick.
     older: Vec<TreeFile>,
     vectors: BucketVectors,
@@ -67,6 +69,12 @@ impl<'a> TreeCompaction<'a> {
             CompactionKind::Automatic => pick_automatic(options, level_count, &sizes),
             CompactionKind::Full => pick_full(level_count, &sizes),
         };
+        let pick = match pick {
+            Some(pick) if needs_everything(table, &runs, pick)? => {
+                Some(Pick { run_count: runs.len(), output_level: level_count - 1 })
+            }
+            other => other,
+        };
         let has_vector = |file: &TreeFile| vectors.vectors.contains_key(&file.entry.file.file_name);
         let (newer, output_level): (Vec<SortedRun>, i32) = match (kind, pick) {
             (_, Some(Pick { run_count, output_level })) => (runs.drain(..run_count).collect(), output_level),
@@ -87,6 +95,7 @@ impl<'a> TreeCompaction<'a> {
             output_level,
             drops_deletes: output_level >= highest || options.deletion_vectors,
             marks_replaced: options.deletion_vectors,
+            keeps_first: table.merge_options()?.function.hides_level_zero(),
             older,
             vectors,
             vectors_changed: false,
@@ -98,8 +107,8 @@ impl<'a> TreeCompaction<'a> {
         let mut sibling = None;
         for step in std::mem::take(&mut self.steps) {
             let files = match step {
-                // What moves out of level 0 replaces older rows, and which ones is known only by reading.
-                Step::Upgrade(file) if file.level() == 0 && self.marks_replaced => vec![file],
+                // What moves out of level 0 must be held against older rows, and that takes reading.
+                Step::Upgrade(file) if file.level() == 0 && self.looks_up() => vec![file],
                 Step::Upgrade(file) => {
                     output.upgrade(&file.entry, self.output_level);
                     continue;
@@ -115,10 +124,15 @@ impl<'a> TreeCompaction<'a> {
         Ok(())
     }
 
+    /// Whether older runs are looked through for the keys of the pick.
+    fn looks_up(&self) -> bool {
+        self.marks_replaced || self.keeps_first
+    }
+
     async fn rewrite(&mut self, files: &[TreeFile], output: &mut Output<'_>) -> Result<(), Failure> {
         let touched =
             |older: &&TreeFile| files.iter().any(|file| file.min_key <= older.max_key && older.min_key <= file.max_key);
-        let older: Vec<&TreeFile> = self.older.iter().filter(|_| self.marks_replaced).filter(touched).collect();
+        let older: Vec<&TreeFile> = self.older.iter().filter(|_| self.looks_up()).filter(touched).collect();
         let newer: Vec<&TreeFile> = files.iter().collect();
         let (newer_contents, older_contents) = (self.read(&newer).await?, self.read(&older).await?);
         let Merged { changes, replaced } = self.merge(&newer, &newer_contents, &older, &older_contents)?;
@@ -159,7 +173,7 @@ impl<'a> TreeCompaction<'a> {
         newer_contents: &[Rc<Vec<KeyValue>>],
         older: &[&TreeFile],
         older_contents: &[Rc<Vec<KeyValue>>],
-    ) -> FormatResult<Merged> {
+    ) -> Result<Merged, Failure> {
         let none = DeletionVector::default();
         let mut sources: Vec<(&TreeFile, &[KeyValue], bool)> = Vec::new();
         sources.extend(newer.iter().zip(newer_contents).map(|(file, content)| (*file, content.as_slice(), false)));
@@ -176,15 +190,15 @@ impl<'a> TreeCompaction<'a> {
                 older_file: is_older.then_some(file),
             }));
         }
+        let function = &self.table.merge_options()?.function;
+        // The sort is stable: equal changes stay in the order of age.
+        found.sort_by(|a, b| function.compare(a.change, b.change));
         let key_positions = self.table.version.layout.key_positions();
-        // The sort is stable: equal keys and sequence numbers stay in the order of age.
-        found.sort_by(|a, b| {
-            compare_keys(key_positions, &a.change.row, &b.change.row).then(a.change.sequence.cmp(&b.change.sequence))
-        });
-        let mut merged = Merged { changes: Vec::new(), replaced: Vec::new() };
         let same_key = |a: &Found<'_>, b: &Found<'_>| compare_keys(key_positions, &a.change.row, &b.change.row).is_eq();
+        let mut merged = Merged { changes: Vec::new(), replaced: Vec::new() };
         for group in found.chunk_by(same_key) {
-            if group.iter().all(|found| found.older_file.is_some()) {
+            let has_older = group.iter().any(|found| found.older_file.is_some());
+            if group.iter().all(|found| found.older_file.is_some()) || (has_older && self.keeps_first) {
                 continue;
             }
             for found in group {
@@ -192,14 +206,23 @@ impl<'a> TreeCompaction<'a> {
                     merged.replaced.push((file.entry.file.file_name.clone(), found.position));
                 }
             }
-            let left = merge_key(group.iter().map(|found| found.change));
+            let changes: Vec<&KeyValue> = group.iter().map(|found| found.change).collect();
+            let left = function.merge(&changes)?;
             merged.changes.extend(left.filter(|change| change.kind.adds() || !self.drops_deletes));
         }
         Ok(merged)
     }
 }
 
-/// What is left of the changes of one key, oldest first: the newest one (L5).
-fn merge_key<'a>(changes: impl Iterator<Item = &'a KeyValue>) -> Option<KeyValue> {
-    changes.last().cloned()
+/// Whether the pick must take all runs: where every change counts, in its order, changes that a raced writer put before
+/// those of an older run must not be merged with later ones first.
+fn needs_everything(table: &PaimonTable, runs: &[SortedRun], pick: Pick) -> Result<bool, Failure> {
+    let (picked, left) = runs.split_at(pick.run_count);
+    let lowest_picked = all_files(picked).map(|file| file.entry.file.min_sequence_number).min();
+    let highest_left = all_files(left).map(|file| file.entry.file.max_sequence_number).max();
+    Ok(!table.merge_options()?.function.keeps_newest() && lowest_picked < highest_left)
+}
+
+fn all_files(runs: &[SortedRun]) -> impl Iterator<Item = &TreeFile> {
+    runs.iter().flat_map(|run| &run.files)
 }

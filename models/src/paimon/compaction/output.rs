@@ -16,6 +16,7 @@ use super::super::deletion_vectors::{DeletionVector, INDEX_FILE_PREFIX};
 use super::super::index_manifest::DELETION_VECTORS_INDEX;
 use super::super::lake_access::before_any_effect;
 use super::super::manifest::FileSource;
+use super::super::scan::DATA_FILE_PREFIX;
 use super::super::schema_rules::file_format;
 use super::super::seal::sealed_uuid;
 use super::super::write::Encoded;
@@ -72,7 +73,7 @@ impl<'a> Output<'a> {
         changes: &[KeyValue],
     ) -> FormatResult<()> {
         let (table, format) = (self.table, self.format);
-        self.roll(sibling, level, changes, |_, changes| table.encode_sorted_changes(format, changes))
+        self.roll(sibling, level, changes, |_, changes| table.encode_key_file(format, changes))
     }
 
     /// New files with these rows of an append table, in their order, in the bucket of `sibling`.
@@ -110,9 +111,9 @@ impl<'a> Output<'a> {
     }
 
     fn add(&mut self, sibling: &ManifestEntry, level: i32, encoded: Encoded) {
-        let bytes = encoded.bytes.clone();
-        let bucket = sibling.bucket_id();
-        let entry = self.table.entry_of(self.subject, self.contents.len() as u64, &bucket, self.format, encoded);
+        let environment = &self.table.lake.environment;
+        let drawn = environment.uuid("paimon.data-file", self.subject, self.contents.len() as u64);
+        let (entry, bytes) = self.table.entry_of(DATA_FILE_PREFIX, &drawn, &sibling.bucket_id(), self.format, encoded);
         let file = DataFileMeta { level, file_source: Some(FileSource::Compact), ..(*entry.file).clone() };
         let entry = ManifestEntry { total_buckets: sibling.total_buckets, file: Rc::new(file), ..entry };
         self.contents.push((self.table.data_file_path(&entry), bytes));
