@@ -18,6 +18,7 @@ use super::data_file::DataFileLayout;
 use super::directory::{TableDirectory, numbers_after, parse_canonical};
 use super::lake_access::{LakeAccess, read_referenced};
 use super::live_files::ManifestReader;
+use super::merge::MergeOptions;
 use super::partition_paths::PartitionPaths;
 use super::seal::check_json;
 use super::{SchemaFile, Snapshot};
@@ -66,6 +67,8 @@ pub struct PaimonTable {
     pub(super) schema_bytes: Bytes,
     pub(super) schema: Arc<TableSchema>,
     pub(super) partition_types: Rc<[DataType]>,
+    /// What the options say about merging; why nothing can be read or written, if they make no sense.
+    merge_options: Rc<Result<MergeOptions, Failure>>,
     table_uuid: Rc<str>,
     partition_positions: Rc<[usize]>,
     /// Older and newer schemas that data files were found to be written with, by id.
@@ -111,11 +114,17 @@ impl PaimonTable {
             version: Rc::new(SchemaVersion::new(file)),
             schema_bytes,
             partition_types: types_at(&partition_positions),
+            merge_options: Rc::new(MergeOptions::of(&schema)),
             table_uuid: Rc::from(format!("{path}.{created_ms}")),
             partition_positions: partition_positions.into(),
             schema,
             other_versions: Rc::default(),
         }
+    }
+
+    /// What the table's options say about merging; a definite failure if they make no sense.
+    pub fn merge_options(&self) -> Result<&MergeOptions, Failure> {
+        (*self.merge_options).as_ref().map_err(Failure::clone)
     }
 
     /// The table's name.

@@ -8,17 +8,17 @@ use std::rc::Rc;
 use bytes::Bytes;
 
 use crate::concurrently;
-use crate::contract::{BucketId, DataType, Failure, Row, RowKind};
+use crate::contract::{BucketId, DataType, Failure, FailureCode, Row, RowKind};
 use crate::defects::Defect;
 
 use super::binary_row::serialize;
+use super::changelog::changelog_file_format;
 use super::column_stats::{KEY_CHARACTERS, SimpleStats, VALUE_CHARACTERS};
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
 use super::live_files::identity;
 use super::manifest::FileSource;
-use super::scan::compare_keys;
-use super::schema_rules::{data_file_prefix, file_format};
+use super::schema_rules::{changelog_file_prefix, data_file_prefix, file_format};
 use super::seal::sealed_uuid;
 use super::{DataFileMeta, FileKind, FormatError, FormatResult, IndexChange, ManifestEntry, PaimonTable, Snapshot};
 
@@ -50,8 +50,8 @@ impl Committable {
 }
 
 /// The content of one data file before it is a file.
-struct Encoded {
-    bytes: Bytes,
+pub(super) struct Encoded {
+    pub(super) bytes: Bytes,
     row_count: u64,
     delete_row_count: i64,
     min_key: Vec<u8>,
@@ -69,35 +69,57 @@ impl PaimonTable {
     /// * `subject` keys the draws of file names: each call needs another one.
     /// * `base` is the snapshot that the writer started from, `None` if the table had none. Sequence numbers continue
     ///   after the bucket's highest in it, and an overwrite replaces what is in it.
-    /// * Of several changes of one key the last wins.
+    /// * Of several changes of one key one is written: the last, or what the table's merge function makes of them.
+    /// * If the changelog producer is `input`, a second file for each bucket holds the changes as they are.
     pub async fn write(
         &self,
         subject: &str,
         base: Option<&Snapshot>,
         changes: &BTreeMap<BucketId, Vec<(RowKind, Row)>>,
     ) -> Result<Committable, Failure> {
+        self.check_buckets_are_fixed("write")?;
+        let merge = self.merge_options()?;
         let highest = self.highest_sequences(base).await.map_err(before_any_effect)?;
         let format = file_format(&self.schema)?;
-        let mut added = Vec::new();
-        let mut puts = Vec::new();
+        let mut committable =
+            Committable { base_snapshot_id: base.map(|snapshot| snapshot.id), ..Committable::default() };
+        let mut files = Vec::new();
+        let refused = |error: FormatError| Failure::invalid(format!("table {}: {error}", self.path));
         for (bucket, changes) in changes.iter().filter(|(_, changes)| !changes.is_empty()) {
             self.check_bucket(bucket)?;
+            let changes = merge.written(changes).map_err(refused)?;
+            if changes.is_empty() {
+                continue;
+            }
             let first_sequence = highest.get(bucket).map_or(0, |highest| highest + 1);
+            let occurrence = committable.added.len() as u64;
+            let mut encoded_changelog = None;
             let encoded = if self.schema.has_primary_key() {
-                self.encode_key_file(format, first_sequence, changes)
+                let batch = merge.merge_batch(first_sequence, &changes).map_err(refused)?;
+                if !batch.changelog.is_empty() {
+                    let format = changelog_file_format(&self.schema)?;
+                    encoded_changelog =
+                        Some((format, self.encode_key_file(format, &batch.changelog).map_err(refused)?));
+                }
+                self.encode_key_file(format, &batch.merged).map_err(refused)?
             } else {
-                self.encode_append_file(format, first_sequence, changes)
+                self.encode_append_file(format, first_sequence, &changes).map_err(refused)?
             };
-            let encoded = encoded.map_err(|error| Failure::invalid(format!("table {}: {error}", self.path)))?;
-            let bytes = encoded.bytes.clone();
-            let entry = self.entry_of(subject, added.len() as u64, bucket, format, encoded);
-            let path = self.data_file_path(&entry);
-            added.push(entry);
-            puts.push(async move { self.lake.objects.put(&path, bytes).await });
+            let environment = &self.lake.environment;
+            let drawn = environment.uuid("paimon.data-file", subject, occurrence);
+            let (entry, bytes) = self.entry_of(data_file_prefix(&self.schema), &drawn, bucket, format, encoded);
+            files.push((self.data_file_path(&entry), bytes));
+            committable.added.push(entry);
+            if let Some((format, encoded)) = encoded_changelog {
+                let drawn = environment.uuid("paimon.changelog-file", subject, occurrence);
+                let (entry, bytes) =
+                    self.entry_of(changelog_file_prefix(&self.schema), &drawn, bucket, format, encoded);
+                files.push((self.data_file_path(&entry), bytes));
+                committable.changelog.push(entry);
+            }
         }
+        let puts = files.into_iter().map(|(path, bytes)| async move { self.lake.objects.put(&path, bytes).await });
         let results = concurrently::all(puts).await;
-        let base_snapshot_id = base.map(|snapshot| snapshot.id);
-        let committable = Committable { added, base_snapshot_id, ..Committable::default() };
         match results.into_iter().find_map(Result::err) {
             None => Ok(committable),
             Some(failure) => {
@@ -139,6 +161,22 @@ impl PaimonTable {
         Ok(highest)
     }
 
+    /// In a key table with dynamic buckets an index says which bucket a key is in. It is not kept here, so such tables
+    /// are read and never written: a key would end up in two buckets.
+    pub(super) fn check_buckets_are_fixed(&self, statement: &str) -> Result<(), Failure> {
+        if !self.schema.has_primary_key() || self.schema.bucket_count().is_some() {
+            return Ok(());
+        }
+        Err(Failure::definite(
+            FailureCode::Unsupported,
+            format!(
+                "table {}: expected a fixed number of buckets to {statement} a key table, found dynamic buckets \
+                 (`bucket` is not 1 or more)",
+                self.path
+            ),
+        ))
+    }
+
     fn check_bucket(&self, bucket: &BucketId) -> Result<(), Failure> {
         self.version.buckets.mode().check_writable()?;
         let (buckets, partition_cells) = (self.schema.bucket_count().unwrap_or(1), self.partition_types.len());
@@ -163,9 +201,19 @@ impl PaimonTable {
             return Err(FormatError::new(format!("expected inserts into an append table, found {kind:?}")));
         }
         let rows: Vec<Row> = changes.iter().map(|(_, row)| row.clone()).collect();
+        self.encode_append_rows(format, first_sequence, &rows)
+    }
+
+    /// A file of these rows of an append table; there is at least one.
+    pub(super) fn encode_append_rows(
+        &self,
+        format: FileFormat,
+        first_sequence: i64,
+        rows: &[Row],
+    ) -> FormatResult<Encoded> {
         let no_key = serialize(&[], &Row::new(Vec::new()))?;
         Ok(Encoded {
-            bytes: encode_rows(&self.version.layout, format, &rows)?,
+            bytes: encode_rows(&self.version.layout, format, rows)?,
             row_count: rows.len() as u64,
             delete_row_count: 0,
             min_key: no_key.clone(),
@@ -177,28 +225,15 @@ impl PaimonTable {
         })
     }
 
-    fn encode_key_file(
-        &self,
-        format: FileFormat,
-        first_sequence: i64,
-        changes: &[(RowKind, Row)],
-    ) -> FormatResult<Encoded> {
+    /// A file of these changes, which are sorted by key; there is at least one.
+    pub(super) fn encode_key_file(&self, format: FileFormat, sorted: &[KeyValue]) -> FormatResult<Encoded> {
         let key_positions = self.version.layout.key_positions();
-        let change = |(index, (kind, row)): (usize, &(RowKind, Row))| KeyValue {
-            sequence: first_sequence + index as i64,
-            kind: *kind,
-            row: row.clone(),
-        };
-        let mut sorted: Vec<KeyValue> = changes.iter().enumerate().map(change).collect();
-        // Newest first within a key, so that deduplication keeps the newest.
-        sorted.sort_by(|a, b| compare_keys(key_positions, &a.row, &b.row).then(b.sequence.cmp(&a.sequence)));
-        sorted.dedup_by(|next, kept| compare_keys(key_positions, &next.row, &kept.row).is_eq());
         let keys: Vec<Row> = sorted.iter().map(|change| change.row.project(key_positions)).collect();
         let column_types = self.column_types();
         let key_types = self.version.key_types();
         let sequences = || sorted.iter().map(|change| change.sequence);
         Ok(Encoded {
-            bytes: encode_changes(&self.version.layout, format, &sorted)?,
+            bytes: encode_changes(&self.version.layout, format, sorted)?,
             row_count: sorted.len() as u64,
             delete_row_count: sorted.iter().filter(|change| !change.kind.adds()).count() as i64,
             min_key: keys.first().map_or(Ok(Vec::new()), |key| serialize(&key_types, key))?,
@@ -209,8 +244,8 @@ impl PaimonTable {
                 &column_types,
                 sorted.iter().map(|change| &change.row),
             )?,
-            first_sequence: sequences().min().unwrap_or(first_sequence),
-            last_sequence: sequences().max().unwrap_or(first_sequence),
+            first_sequence: sequences().min().unwrap_or_default(),
+            last_sequence: sequences().max().unwrap_or_default(),
         })
     }
 
@@ -218,24 +253,24 @@ impl PaimonTable {
         self.schema.columns.iter().map(|column| column.data_type.clone()).collect()
     }
 
-    fn entry_of(
+    /// A new file of this bucket and its bytes.
+    pub(super) fn entry_of(
         &self,
-        subject: &str,
-        occurrence: u64,
+        prefix: &str,
+        drawn_uuid: &str,
         bucket: &BucketId,
         format: FileFormat,
         encoded: Encoded,
-    ) -> ManifestEntry {
-        let environment = &self.lake.environment;
-        let uuid = sealed_uuid(&environment.uuid("paimon.data-file", subject, occurrence), &encoded.bytes);
+    ) -> (ManifestEntry, Bytes) {
+        let uuid = sealed_uuid(drawn_uuid, &encoded.bytes);
         let total_buckets = self.schema.bucket_count().and_then(|count| i32::try_from(count).ok()).unwrap_or(-1);
-        ManifestEntry {
+        let entry = ManifestEntry {
             kind: FileKind::Add,
             partition: bucket.partition.clone(),
             bucket: bucket.bucket,
             total_buckets,
             file: Rc::new(DataFileMeta {
-                file_name: format!("{}{uuid}-0.{}", data_file_prefix(&self.schema), format.extension()),
+                file_name: format!("{prefix}{uuid}-0.{}", format.extension()),
                 file_size: encoded.bytes.len() as u64,
                 row_count: encoded.row_count,
                 min_key: encoded.min_key,
@@ -247,7 +282,7 @@ impl PaimonTable {
                 schema_id: self.schema_id(),
                 level: 0,
                 extra_files: Vec::new(),
-                creation_time_millis: i64::try_from(environment.now_ms()).ok(),
+                creation_time_millis: i64::try_from(self.lake.environment.now_ms()).ok(),
                 delete_row_count: Some(encoded.delete_row_count),
                 embedded_file_index: None,
                 file_source: Some(FileSource::Append),
@@ -256,6 +291,7 @@ impl PaimonTable {
                 first_row_id: None,
                 write_columns: None,
             }),
-        }
+        };
+        (entry, encoded.bytes)
     }
 }

@@ -3,12 +3,16 @@
 mod catalog_guards;
 mod catalog_objects;
 mod committing;
+mod compaction;
 mod damage;
+mod deletion_vectors;
 mod foreign_tables;
 mod golden;
+mod java_compactions;
+mod merging;
 mod model;
 mod reading_and_writing;
-mod schema_evolution;
 mod renaming;
+mod schema_evolution;
 mod statements;
 mod surroundings;

@@ -74,6 +74,9 @@ impl PaimonTable {
     ) -> Result<Plan, Failure> {
         let committable = &request.committable;
         let live = replay(&self.manifest_reader().manifests(manifests).await?)?;
+        if let (CommitMode::Compact, Some(latest)) = (&request.mode, latest) {
+            self.check_compaction_is_current(committable, latest, &live).await?;
+        }
         let mut deletes = match (scope, latest) {
             (Some(scope), Some(latest)) => self.deletes_in_scope(scope, committable, latest, &live).await?,
             _ => Vec::new(),

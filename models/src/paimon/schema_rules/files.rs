@@ -55,6 +55,11 @@ pub(in super::super) fn data_file_prefix(schema: &TableSchema) -> &str {
     option_of(schema, DATA_FILE_PREFIX).unwrap_or("data-")
 }
 
+/// What the names of new changelog files begin with.
+pub(in super::super) fn changelog_file_prefix(schema: &TableSchema) -> &str {
+    option_of(schema, CHANGELOG_FILE_PREFIX).unwrap_or("changelog-")
+}
+
 pub(super) fn validate(schema: &TableSchema) -> Result<(), Failure> {
     for (key, words) in SUPPORTED_WORDS {
         require_word(schema, key, words)?;
