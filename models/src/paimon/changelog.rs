@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::contract::{BucketId, Failure, FailureCode, Row, RowKind, TableSchema};
 
 use super::data_file::{FileFormat, KeyValue};
+use super::deletion_vectors::SnapshotVectors;
 use super::scan::changes;
 use super::schema_rules::file_format;
 use super::{CommitKind, FileKind, ManifestEntry, PaimonTable, Snapshot};
@@ -67,7 +68,7 @@ impl PaimonTable {
         let manifests = reader.manifests(&reader.list(manifest_list).await?).await?;
         let entries = manifests.iter().flat_map(|manifest| manifest.iter());
         let files: Vec<ManifestEntry> = entries.filter(|entry| entry.kind == FileKind::Add).cloned().collect();
-        let buckets = self.read_by_bucket(&files).await?;
+        let buckets = self.read_by_bucket(&files, &SnapshotVectors::default()).await?;
         let told = |change: &KeyValue| (change.kind, change.row.clone());
         Ok(buckets.into_iter().map(|(bucket, files)| (bucket, changes(&files).map(told).collect())).collect())
     }

@@ -2,13 +2,13 @@
 //!
 //! It must never know who writes or why; which sequence numbers are free it learns from the snapshot that it is given.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use bytes::Bytes;
 
 use crate::concurrently;
-use crate::contract::{BucketId, DataType, Failure, Row, RowKind};
+use crate::contract::{BucketId, DataType, Failure, FailureCode, Row, RowKind};
 use crate::defects::Defect;
 
 use super::binary_row::serialize;
@@ -16,6 +16,7 @@ use super::changelog::changelog_file_format;
 use super::column_stats::SimpleStats;
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
+use super::live_files::{FileIdentity, identity};
 use super::manifest::FileSource;
 use super::scan::{CHANGELOG_FILE_PREFIX, DATA_FILE_PREFIX};
 use super::schema_rules::file_format;
@@ -50,8 +51,8 @@ impl Committable {
 }
 
 /// The content of one data file before it is a file.
-struct Encoded {
-    bytes: Bytes,
+pub(super) struct Encoded {
+    pub(super) bytes: Bytes,
     row_count: u64,
     delete_row_count: i64,
     min_key: Vec<u8>,
@@ -77,6 +78,7 @@ impl PaimonTable {
         base: Option<&Snapshot>,
         changes: &BTreeMap<BucketId, Vec<(RowKind, Row)>>,
     ) -> Result<Committable, Failure> {
+        self.check_buckets_are_fixed("write")?;
         let merge = self.merge_options()?;
         let highest = self.highest_sequences(base).await.map_err(before_any_effect)?;
         let format = file_format(&self.schema)?;
@@ -98,20 +100,19 @@ impl PaimonTable {
                 if !batch.changelog.is_empty() {
                     let format = changelog_file_format(&self.schema)?;
                     encoded_changelog =
-                        Some((format, self.encode_key_file(format, &batch.changelog).map_err(refused)?));
+                        Some((format, self.encode_sorted_changes(format, &batch.changelog).map_err(refused)?));
                 }
-                self.encode_key_file(format, &batch.merged).map_err(refused)?
+                self.encode_sorted_changes(format, &batch.merged).map_err(refused)?
             } else {
                 self.encode_append_file(format, first_sequence, &changes).map_err(refused)?
             };
-            let environment = &self.lake.environment;
-            let drawn = environment.uuid("paimon.data-file", subject, occurrence);
-            let (entry, bytes) = self.entry_of(DATA_FILE_PREFIX, &drawn, bucket, format, encoded);
+            let bytes = encoded.bytes.clone();
+            let entry = self.entry_of(subject, occurrence, bucket, format, encoded);
             files.push((self.data_file_path(&entry), bytes));
             committable.added.push(entry);
             if let Some((format, encoded)) = encoded_changelog {
-                let drawn = environment.uuid("paimon.changelog-file", subject, occurrence);
-                let (entry, bytes) = self.entry_of(CHANGELOG_FILE_PREFIX, &drawn, bucket, format, encoded);
+                let bytes = encoded.bytes.clone();
+                let entry = self.changelog_entry_of(subject, occurrence, bucket, format, encoded);
                 files.push((self.data_file_path(&entry), bytes));
                 committable.changelog.push(entry);
             }
@@ -131,7 +132,10 @@ impl PaimonTable {
     /// Deletes the files of a committable that is in no snapshot and never will be. After a commit whose outcome is
     /// unknown this must not be called (L10).
     pub async fn abort(&self, committable: &Committable) -> Result<(), Failure> {
-        let data_files = committable.added.iter().chain(&committable.changelog).map(|entry| self.data_file_path(entry));
+        // A file that only moves to another level is live and stays so.
+        let moved: BTreeSet<FileIdentity<'_>> = committable.deleted.iter().map(identity).collect();
+        let added = committable.added.iter().filter(|entry| !moved.contains(&identity(entry)));
+        let data_files = added.chain(&committable.changelog).map(|entry| self.data_file_path(entry));
         let index_files = committable.index.iter().filter(|entry| entry.kind == FileKind::Add);
         let index_files = index_files.map(|entry| self.index_file_path(entry));
         let deletes = data_files.chain(index_files).map(|path| async move { self.lake.objects.delete(&path).await });
@@ -154,6 +158,22 @@ impl PaimonTable {
             *known = entry.file.max_sequence_number.max(*known);
         }
         Ok(highest)
+    }
+
+    /// In a key table with dynamic buckets an index says which bucket a key is in. It is not kept here, so such tables
+    /// are read and never written: a key would end up in two buckets.
+    pub(super) fn check_buckets_are_fixed(&self, statement: &str) -> Result<(), Failure> {
+        if !self.schema.has_primary_key() || self.schema.bucket_count().is_some() {
+            return Ok(());
+        }
+        Err(Failure::definite(
+            FailureCode::Unsupported,
+            format!(
+                "table {}: expected a fixed number of buckets to {statement} a key table, found dynamic buckets \
+                 (`bucket` is not 1 or more)",
+                self.path
+            ),
+        ))
     }
 
     fn check_bucket(&self, bucket: &BucketId) -> Result<(), Failure> {
@@ -179,9 +199,19 @@ impl PaimonTable {
             return Err(FormatError::new(format!("expected inserts into an append table, found {kind:?}")));
         }
         let rows: Vec<Row> = changes.iter().map(|(_, row)| row.clone()).collect();
+        self.encode_append_rows(format, first_sequence, &rows)
+    }
+
+    /// A file of these rows of an append table; there is at least one.
+    pub(super) fn encode_append_rows(
+        &self,
+        format: FileFormat,
+        first_sequence: i64,
+        rows: &[Row],
+    ) -> FormatResult<Encoded> {
         let no_key = serialize(&[], &Row::new(Vec::new()))?;
         Ok(Encoded {
-            bytes: encode_rows(&self.version.layout, format, &rows)?,
+            bytes: encode_rows(&self.version.layout, format, rows)?,
             row_count: rows.len() as u64,
             delete_row_count: 0,
             min_key: no_key.clone(),
@@ -193,8 +223,8 @@ impl PaimonTable {
         })
     }
 
-    /// A file of these changes, which are sorted by key.
-    fn encode_key_file(&self, format: FileFormat, sorted: &[KeyValue]) -> FormatResult<Encoded> {
+    /// A file of these changes, which are sorted by key; there is at least one.
+    pub(super) fn encode_sorted_changes(&self, format: FileFormat, sorted: &[KeyValue]) -> FormatResult<Encoded> {
         let key_positions = self.version.layout.key_positions();
         let keys: Vec<Row> = sorted.iter().map(|change| change.row.project(key_positions)).collect();
         let column_types = self.column_types();
@@ -217,18 +247,43 @@ impl PaimonTable {
         self.schema.columns.iter().map(|column| column.data_type.clone()).collect()
     }
 
-    /// A new file of this bucket and its bytes.
-    fn entry_of(
+    /// The manifest entry of a new data file at level 0. `occurrence` tells the files of one subject apart.
+    pub(super) fn entry_of(
+        &self,
+        subject: &str,
+        occurrence: u64,
+        bucket: &BucketId,
+        format: FileFormat,
+        encoded: Encoded,
+    ) -> ManifestEntry {
+        let drawn = self.lake.environment.uuid("paimon.data-file", subject, occurrence);
+        self.entry_named(DATA_FILE_PREFIX, &drawn, bucket, format, encoded)
+    }
+
+    /// The manifest entry of a new changelog file. `occurrence` tells the files of one subject apart.
+    pub(super) fn changelog_entry_of(
+        &self,
+        subject: &str,
+        occurrence: u64,
+        bucket: &BucketId,
+        format: FileFormat,
+        encoded: Encoded,
+    ) -> ManifestEntry {
+        let drawn = self.lake.environment.uuid("paimon.changelog-file", subject, occurrence);
+        self.entry_named(CHANGELOG_FILE_PREFIX, &drawn, bucket, format, encoded)
+    }
+
+    fn entry_named(
         &self,
         prefix: &str,
         drawn_uuid: &str,
         bucket: &BucketId,
         format: FileFormat,
         encoded: Encoded,
-    ) -> (ManifestEntry, Bytes) {
+    ) -> ManifestEntry {
         let uuid = sealed_uuid(drawn_uuid, &encoded.bytes);
         let total_buckets = self.schema.bucket_count().and_then(|count| i32::try_from(count).ok()).unwrap_or(-1);
-        let entry = ManifestEntry {
+        ManifestEntry {
             kind: FileKind::Add,
             partition: bucket.partition.clone(),
             bucket: bucket.bucket,
@@ -255,7 +310,6 @@ impl PaimonTable {
                 first_row_id: None,
                 write_columns: None,
             }),
-        };
-        (entry, encoded.bytes)
+        }
     }
 }
