@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use models::contract::{Column, DataType, Failure, FailureCode, ObjectStore, Row, RowKind, TableSchema, Value};
 use models::paimon::{
-    ChangelogProducer, CommitMode, MergeOptions, OverwriteScope, PaimonTable, SchemaFile, Verification, verify,
+    ChangelogProducer, CommitMode, CompactionKind, MergeOptions, OverwriteScope, PaimonTable, SchemaFile, Verification,
+    verify,
 };
 use proptest::prelude::*;
 
@@ -119,6 +120,11 @@ async fn first_rows_are_hidden_until_they_are_compacted() {
     let added: Vec<_> = table.delta(&latest(&table).await).await.unwrap().into_values().flatten().collect();
     assert_eq!(added, inserts(&[record(1, None, None, "first")]));
     assert!(refusal(&table, &[(Delete, record(1, None, None, ""))]).await.message.contains("first-row"));
+    for (number, kind) in [CompactionKind::Full, CompactionKind::Automatic].into_iter().enumerate() {
+        append(&table, &format!("{number}"), &inserts(&[record(1, None, None, "late")])).await;
+        assert!(compact(&table, &format!("compaction {number}"), kind).await);
+        assert_eq!(rows(&table).await, [record(1, None, None, "first")]);
+    }
 }
 
 #[tokio::test]
@@ -193,6 +199,7 @@ fn batches() -> impl Strategy<Value = Vec<Vec<(i64, Option<i64>, Option<i64>)>>>
 async fn written(
     options: &[(&str, &str)],
     batches: &[Vec<(i64, Option<i64>, Option<i64>)>],
+    compacts: bool,
 ) -> (Vec<Row>, Vec<(RowKind, Row)>) {
     let table = created(&warehouse(), options).await;
     let mut told = Vec::new();
@@ -200,6 +207,9 @@ async fn written(
         let records: Vec<Row> = batch.iter().map(|(id, at, n)| record(*id, *at, *n, "")).collect();
         append(&table, &format!("batch-{number}"), &inserts(&records)).await;
         told.extend(changelog(&table).await);
+        if compacts {
+            compact(&table, &format!("compaction-{number}"), CompactionKind::Automatic).await;
+        }
     }
     (rows(&table).await, told)
 }
@@ -212,11 +222,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn sums_do_not_depend_on_batches(batches in batches()) {
+    fn sums_depend_neither_on_batches_nor_on_compactions(batches in batches(), compacts: bool) {
         let options = [
             ("merge-engine", "aggregation"),
             ("fields.n.aggregate-function", "sum"),
             ("fields.at.aggregate-function", "max"),
+            ("num-sorted-run.compaction-trigger", "2"),
         ];
         let mut model: BTreeMap<i64, (Option<i64>, Option<i64>)> = BTreeMap::new();
         for (id, at, n) in batches.iter().flatten() {
@@ -225,11 +236,11 @@ proptest! {
             *total = n.map_or(*total, |n| Some(total.unwrap_or_default() + n));
         }
         let expected: Vec<Row> = model.into_iter().map(|(id, (at, n))| record(id, at, n, "")).collect();
-        prop_assert_eq!(block_on(written(&options, &batches)).0, expected);
+        prop_assert_eq!(block_on(written(&options, &batches, compacts)).0, expected);
     }
 
     #[test]
-    fn a_sequence_field_and_a_changelog_agree_with_a_map(batches in batches()) {
+    fn a_sequence_field_and_a_changelog_agree_with_a_map(batches in batches(), compacts: bool) {
         let mut model: BTreeMap<i64, Row> = BTreeMap::new();
         for (id, at, n) in batches.iter().flatten() {
             let row = record(*id, *at, *n, "");
@@ -237,7 +248,12 @@ proptest! {
                 model.insert(*id, row);
             }
         }
-        let (rows, told) = block_on(written(&[("sequence.field", "at"), ("changelog-producer", "input")], &batches));
+        let options = [
+            ("sequence.field", "at"),
+            ("changelog-producer", "input"),
+            ("num-sorted-run.compaction-trigger", "2"),
+        ];
+        let (rows, told) = block_on(written(&options, &batches, compacts));
         prop_assert_eq!(rows, model.into_values().collect::<Vec<_>>());
         let mut all: Vec<Row> = told.into_iter().map(|(_, row)| row).collect();
         let mut expected: Vec<Row> = batches.iter().flatten().map(|(id, at, n)| record(*id, *at, *n, "")).collect();
