@@ -9,13 +9,17 @@ use models::paimon::verify;
 
 use crate::surroundings::*;
 
-const TABLES: [(&str, &str); 11] = [
+const TABLES: [(&str, &str); 15] = [
     ("pypaimon-2.1.0", "app"),
     ("pypaimon-2.1.0", "app_unaware"),
     ("pypaimon-2.1.0", "pk"),
     ("pypaimon-2.1.0", "pk_avro"),
     ("paimon-rs-0.4.0", "app"),
     ("paimon-rs-0.4.0", "pk"),
+    ("java-1.4.2", "append_mod"),
+    ("java-1.4.2", "partition_types"),
+    ("java-1.4.2", "schema_evolution_key"),
+    ("java-1.4.2", "type_changes"),
     ("java-1.4.2", "types"),
     ("java-1.4.2", "types_avro"),
     ("java-1.4.2", "nested"),
