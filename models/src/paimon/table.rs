@@ -70,7 +70,21 @@ pub struct PaimonTable {
 impl PaimonTable {
     /// Opens a table at its latest schema; `not-found` if there is no such table.
     pub async fn open(lake: &LakeAccess, path: &TablePath) -> Result<PaimonTable, Failure> {
-        let directory = TableDirectory::of(path);
+        Self::open_in(lake, path, TableDirectory::of(path)).await
+    }
+
+    /// Opens a table as one of its branches has it; `not-found` if there is no such branch. Readers and writers of a
+    /// branch see its own snapshots only.
+    pub async fn open_branch(lake: &LakeAccess, path: &TablePath, branch: &str) -> Result<PaimonTable, Failure> {
+        Self::open_in(lake, path, TableDirectory::of(path).on_branch(branch)).await.map_err(|failure| {
+            match failure.code {
+                FailureCode::NotFound => Failure::not_found(format!("table {path} has no branch {branch:?}")),
+                _ => failure,
+            }
+        })
+    }
+
+    async fn open_in(lake: &LakeAccess, path: &TablePath, directory: TableDirectory) -> Result<PaimonTable, Failure> {
         let missing = || Failure::not_found(format!("table {path} does not exist in the lake"));
         let listed = lake.objects.list(&directory.schema_directory()).await?;
         let schema_ids = numbers_after(&listed, "schema-");

@@ -4,6 +4,7 @@ mod catalog_guards;
 mod committing;
 mod damage;
 mod foreign_tables;
+mod life;
 mod model;
 mod reading_and_writing;
 mod surroundings;
