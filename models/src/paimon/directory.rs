@@ -18,6 +18,11 @@ impl TableDirectory {
         Self { root: format!("{}.db/{}", path.database(), path.table()) }
     }
 
+    /// The directory of a branch: its schemas, snapshots and tags. Its manifests and data files lie with the table's.
+    pub fn branch(&self, name: &str) -> Self {
+        Self { root: format!("{}/branch/branch-{name}", self.root) }
+    }
+
     /// The directory itself, without a trailing slash.
     pub fn root(&self) -> &str {
         &self.root

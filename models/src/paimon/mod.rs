@@ -48,7 +48,7 @@ pub mod write;
 pub use catalog::FilesystemCatalog;
 pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
 pub use directory::TableDirectory;
-pub use integrity::{Finding, Verification, verify};
+pub use integrity::{Finding, Verification, inspect, verify};
 pub use lake_access::LakeAccess;
 pub use overwrite::OverwriteScope;
 pub use table::PaimonTable;
