@@ -20,6 +20,7 @@ mod rule;
 mod schemas;
 mod side_files;
 mod snapshots;
+mod table_on_disk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +33,7 @@ use check::{Check, Line};
 
 pub use finding::Finding;
 pub use rule::{Rule, Severity};
+pub use table_on_disk::TableOnDisk;
 
 /// The result of the integrity check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

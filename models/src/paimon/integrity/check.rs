@@ -128,6 +128,7 @@ impl<'a> Check<'a> {
                 );
             }
             FailureCode::Invalid => self.findings.add(Rule::FilePlace, path, snapshot, failure.message),
+            FailureCode::Unsupported => self.findings.add(Rule::NotChecked, path, snapshot, failure.message),
             _ => self.findings.add(Rule::FileReadable, path, snapshot, failure.message),
         }
         None

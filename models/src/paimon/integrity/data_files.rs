@@ -113,8 +113,8 @@ impl Check<'_> {
 
     /// Where a data file lies if it lies in the table; `None` if its schema is not there.
     fn path_of(&self, line: &Line, entry: &ManifestEntry) -> Option<String> {
-        let partition_keys = &line.schemas.get(&entry.file.schema_id)?.file.partition_keys;
-        Some(self.directory.data_file(partition_keys, &entry.partition, entry.bucket, &entry.file.file_name))
+        let partition_paths = &line.schemas.get(&entry.file.schema_id)?.partition_paths;
+        Some(self.directory.data_file(partition_paths, &entry.partition, entry.bucket, &entry.file.file_name))
     }
 }
 

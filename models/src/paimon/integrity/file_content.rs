@@ -5,7 +5,8 @@
 use crate::contract::Row;
 
 use super::super::ManifestEntry;
-use super::super::binary_row::{bucket_of, deserialize};
+use super::super::binary_row::deserialize;
+use super::super::bucket_function::BucketMode;
 use super::super::data_file::KeyValue;
 use super::super::scan::compare_keys;
 use super::super::table::SchemaVersion;
@@ -90,8 +91,7 @@ fn check_places<'a>(
     rows: impl Iterator<Item = &'a Row> + Clone,
     breaches: &mut Vec<Breach>,
 ) {
-    let table = schema.file.table_schema();
-    let partition_positions = table.partition_positions();
+    let partition_positions = schema.file.table_schema().partition_positions();
     let outside = rows.clone().find(|row| {
         let cells = partition_positions.iter().map(|position| &row[*position]);
         !cells.eq(entry.partition.cells().iter())
@@ -104,7 +104,7 @@ fn check_places<'a>(
     let bucket = i64::from(entry.bucket);
     let Ok(bucket_count @ 1..) = u32::try_from(entry.total_buckets) else {
         // The buckets of a key table without a number of them are found by an index, not by a hash.
-        if bucket != 0 && !table.has_primary_key() {
+        if bucket != 0 && schema.buckets.mode() == BucketMode::Unaware {
             breaches.push((Rule::Bucket, format!("expected bucket 0 in a table without buckets, found {bucket}")));
         }
         return;
@@ -113,10 +113,8 @@ fn check_places<'a>(
         breaches.push((Rule::Bucket, format!("expected a bucket below {bucket_count}, found {bucket}")));
         return;
     }
-    let positions = table.bucket_key_positions();
-    let types: Vec<_> = positions.iter().map(|at| table.columns[*at].data_type.clone()).collect();
     for row in rows {
-        let hashed = match bucket_of(&types, &row.project(&positions), bucket_count) {
+        let hashed = match schema.buckets.bucket_of_row(row, bucket_count) {
             Ok(hashed) => i64::from(hashed),
             Err(error) => {
                 breaches.push((Rule::Bucket, error.to_string()));
@@ -124,7 +122,7 @@ fn check_places<'a>(
             }
         };
         if hashed != bucket {
-            let key = row.project(&positions);
+            let key = row.project(schema.buckets.key_positions());
             let found = format!("expected rows of bucket {bucket}, found {:?} of bucket {hashed}", key.cells());
             breaches.push((Rule::Bucket, found));
             return;

@@ -38,9 +38,9 @@ impl Check<'_> {
             self.incomplete = true;
             return;
         };
-        let in_bucket = line
-            .newest_schema()
-            .is_some_and(|schema| schema.options.get(IN_DATA_FILE_DIRECTORY).is_some_and(|value| value == "true"));
+        let newest_schema = line.schemas.last_key_value().map(|(_, schema)| schema);
+        let beside_data = newest_schema
+            .filter(|schema| schema.file.options.get(IN_DATA_FILE_DIRECTORY).is_some_and(|value| value == "true"));
         let mut hash_indexes: BTreeSet<(&PartitionValues, i64)> = BTreeSet::new();
         let mut marked: BTreeSet<(&PartitionValues, i64, &str)> = BTreeSet::new();
         for entry in entries.iter() {
@@ -63,11 +63,12 @@ impl Check<'_> {
                     self.findings.add(Rule::DeletionVector, &path, referrer.snapshot(), found);
                 }
             }
-            let file = if in_bucket {
-                let keys = line.newest_schema().map(|schema| schema.partition_keys.as_slice()).unwrap_or_default();
-                self.directory.data_file(keys, &entry.partition, entry.bucket, &entry.file_name)
-            } else {
-                format!("{}/index/{}", self.directory.root(), entry.file_name)
+            let file = match beside_data {
+                Some(schema) => {
+                    let paths = &schema.partition_paths;
+                    self.directory.data_file(paths, &entry.partition, entry.bucket, &entry.file_name)
+                }
+                None => format!("{}/index/{}", self.directory.root(), entry.file_name),
             };
             self.index_file(&path, &file, entry, referrer).await;
         }
