@@ -1,7 +1,6 @@
-//! Column types and how they are spelled.
+//! Column types and how they are written as text; [`super::data_type_text`] reads it.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// A column type, spelled as Paimon's schema files do. Types that this version cannot hold are refused by name.
@@ -80,6 +79,43 @@ impl DataType {
     pub const STRING: Self = Self::VarChar(i32::MAX as u32);
     /// BYTES.
     pub const BYTES: Self = Self::VarBinary(i32::MAX as u32);
+
+    /// Whether cells of the type have parts: ARRAY, MAP and ROW.
+    pub fn is_nested(&self) -> bool {
+        matches!(self, Self::Array(_) | Self::Map(_) | Self::Row(_))
+    }
+
+    /// Whether this is the same type to a user: equal but for the ids of fields, which each table gives for itself.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self == other || self.is_nested() && self.with_new_field_ids(&mut -1) == other.with_new_field_ids(&mut -1)
+    }
+
+    /// The type with the fields of its rows numbered anew, as a table gives ids to the fields of a new column: depth
+    /// first, each field before its own parts. `highest` is the highest id given so far, before and after.
+    #[must_use]
+    pub fn with_new_field_ids(&self, highest: &mut i32) -> Self {
+        let mut renumbered = |field_type: &FieldType| FieldType {
+            data_type: field_type.data_type.with_new_field_ids(highest),
+            nullable: field_type.nullable,
+        };
+        match self {
+            Self::Array(element) => Self::Array(Arc::new(renumbered(element))),
+            Self::Map(entry) => Self::Map(Arc::new((renumbered(&entry.0), renumbered(&entry.1)))),
+            Self::Row(fields) => Self::Row(
+                fields
+                    .iter()
+                    .map(|field| {
+                        *highest = highest.saturating_add(1);
+                        let id = *highest;
+                        let data_type = field.field_type.data_type.with_new_field_ids(highest);
+                        let field_type = FieldType { data_type, nullable: field.field_type.nullable };
+                        NestedField { id, name: field.name.clone(), field_type }
+                    })
+                    .collect(),
+            ),
+            simple => simple.clone(),
+        }
+    }
 }
 
 impl fmt::Display for DataType {
@@ -109,7 +145,7 @@ impl fmt::Display for DataType {
                 formatter.write_str("ROW<")?;
                 for (position, field) in fields.iter().enumerate() {
                     let separator = if position == 0 { "" } else { ", " };
-                    write!(formatter, "{separator}`{}` {}", field.name, field.field_type)?;
+                    write!(formatter, "{separator}`{}` {}", field.name.replace('`', "``"), field.field_type)?;
                 }
                 formatter.write_str(">")
             }
@@ -117,101 +153,20 @@ impl fmt::Display for DataType {
     }
 }
 
-impl FromStr for DataType {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let spelled = text.trim().to_ascii_uppercase();
-        let (name, arguments, rest) = match spelled.split_once('(') {
-            Some((name, tail)) => {
-                let (inside, rest) = tail.split_once(')').ok_or_else(|| format!("type {text:?} lacks a `)`"))?;
-                let numbers = inside.split(',').map(|number| number.trim().parse::<u32>());
-                let numbers = numbers
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|_| format!("expected numbers between the parentheses of type {text:?}"))?;
-                (name.trim(), numbers, rest.trim())
-            }
-            None => match spelled.split_once(' ') {
-                Some((name, rest)) => (name, Vec::new(), rest.trim()),
-                None => (spelled.as_str(), Vec::new(), ""),
-            },
-        };
-        let first = arguments.first().copied();
-        let precision = |default: u8, most: u8| match first {
-            None => Ok(default),
-            Some(number) if number <= u32::from(most) => Ok(number as u8),
-            Some(number) => Err(format!("expected a precision of at most {most} in type {text:?}, found {number}")),
-        };
-        let plain = |data_type| if rest.is_empty() { Ok(data_type) } else { Err(unknown_type(text)) };
-        match (name, rest) {
-            ("BOOLEAN", _) => plain(Self::Boolean),
-            ("TINYINT", _) => plain(Self::TinyInt),
-            ("SMALLINT", _) => plain(Self::SmallInt),
-            ("INT" | "INTEGER", _) => plain(Self::Int),
-            ("BIGINT", _) => plain(Self::BigInt),
-            ("FLOAT", _) => plain(Self::Float),
-            ("DOUBLE", _) => plain(Self::Double),
-            ("DECIMAL", "") => {
-                let (precision, scale) = (first.unwrap_or(10), arguments.get(1).copied().unwrap_or(0));
-                if (1..=38).contains(&precision) && scale <= precision {
-                    Ok(Self::Decimal(precision as u8, scale as u8))
-                } else {
-                    Err(format!("expected DECIMAL(1..38, 0..precision), found {text:?}"))
-                }
-            }
-            ("CHAR", "") => Ok(Self::Char(first.unwrap_or(1))),
-            ("VARCHAR", "") => Ok(Self::VarChar(first.unwrap_or(1))),
-            ("STRING", _) => plain(Self::STRING),
-            ("BINARY", "") => Ok(Self::Binary(first.unwrap_or(1))),
-            ("VARBINARY", "") => Ok(Self::VarBinary(first.unwrap_or(1))),
-            ("BYTES", _) => plain(Self::BYTES),
-            ("DATE", _) => plain(Self::Date),
-            ("TIME", "") => Ok(Self::Time(precision(0, 9)?)),
-            ("TIMESTAMP", "") => Ok(Self::Timestamp(precision(6, 9)?)),
-            ("TIMESTAMP", "WITH LOCAL TIME ZONE") | ("TIMESTAMP_LTZ", "") => Ok(Self::TimestampLtz(precision(6, 9)?)),
-            _ => Err(unknown_type(text)),
-        }
-    }
-}
-
-fn unknown_type(text: &str) -> String {
-    format!("expected a column type that this version can hold, found {text:?}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn types_are_spelled_as_they_are_read() {
-        for text in [
-            "BOOLEAN",
-            "TINYINT",
-            "SMALLINT",
-            "INT",
-            "BIGINT",
-            "FLOAT",
-            "DOUBLE",
-            "DECIMAL(10, 2)",
-            "CHAR(3)",
-            "VARCHAR(20)",
-            "STRING",
-            "BINARY(4)",
-            "VARBINARY(9)",
-            "BYTES",
-            "DATE",
-            "TIME(0)",
-            "TIMESTAMP(6)",
-            "TIMESTAMP(3) WITH LOCAL TIME ZONE",
-        ] {
-            assert_eq!(text.parse::<DataType>().unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
-    fn unknown_types_are_refused_by_name() {
-        for text in ["GEOMETRY", "MAP<INT, INT>", "INT UNSIGNED", "DECIMAL(39, 0)", "TIMESTAMP(10)", "VARCHAR(x)"] {
-            assert!(text.parse::<DataType>().unwrap_err().contains(text), "{text}");
-        }
+    fn fields_are_numbered_depth_first_and_ids_are_no_part_of_the_meaning() {
+        let declared: DataType = "MAP<INT, ROW<a ARRAY<ROW<b INT>>, c INT>>".parse().unwrap();
+        let mut highest = 6;
+        let numbered = declared.with_new_field_ids(&mut highest);
+        let DataType::Map(entry) = &numbered else { panic!("expected a map, found {numbered}") };
+        let DataType::Row(fields) = &entry.1.data_type else { panic!("expected rows, found {}", entry.1) };
+        let inner = "ARRAY<ROW<b INT>>".parse::<DataType>().unwrap().with_new_field_ids(&mut 7);
+        assert_eq!((fields[0].id, &fields[0].field_type.data_type, fields[1].id, highest), (7, &inner, 9, 9));
+        assert!(numbered != declared && numbered.is_like(&declared));
+        assert!(!numbered.is_like(&"MAP<INT, ROW<a ARRAY<ROW<b BIGINT>>, c INT>>".parse().unwrap()));
     }
 }

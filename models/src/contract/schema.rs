@@ -71,6 +71,14 @@ impl TableSchema {
         !self.primary_key.is_empty()
     }
 
+    /// Whether another definition has the same columns to a user: equal but for the ids of nested fields.
+    pub fn has_columns_like(&self, other: &Self) -> bool {
+        let is_like = |(column, other): (&Column, &Column)| {
+            column.name == other.name && column.nullable == other.nullable && column.data_type.is_like(&other.data_type)
+        };
+        self.columns.len() == other.columns.len() && self.columns.iter().zip(&other.columns).all(is_like)
+    }
+
     /// The position of a column.
     pub fn position(&self, column: &str) -> Option<usize> {
         self.columns.iter().position(|candidate| candidate.name == column)

@@ -1,5 +1,6 @@
 //! Cell values and rows.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One cell. Integer widths are the column type's business: a TINYINT and a BIGINT of the same number are equal.
@@ -44,6 +45,15 @@ impl Value {
     /// A string cell.
     pub fn string(text: &str) -> Self {
         Self::String(Arc::from(text))
+    }
+
+    /// A map cell of these entries in any order; of entries with one key the last counts, as in Paimon.
+    pub fn map(entries: Vec<(Value, Value)>) -> Self {
+        if entries.is_sorted_by(|(key, _), (next, _)| key < next) {
+            return Self::Map(Arc::from(entries));
+        }
+        let ascending: BTreeMap<Value, Value> = entries.into_iter().collect();
+        Self::Map(ascending.into_iter().collect())
     }
 
     /// The number of an integer cell.
@@ -211,5 +221,17 @@ impl RowKind {
             3 => Self::Delete,
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_maps_keys_are_ascending_and_the_last_of_equal_ones_counts() {
+        let entry = |key: i64, value: &str| (Value::Int(key), Value::string(value));
+        let map = Value::map(vec![entry(2, "old"), entry(-1, "a"), entry(2, "new")]);
+        assert_eq!(map, Value::Map([entry(-1, "a"), entry(2, "new")].into()));
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of any types for property tests of the formats.
+//! Rows of any types, nested ones among them, for property tests of the formats.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::contract::{DataType, Row, Value};
+use crate::contract::{DataType, FieldType, NestedField, Row, Value};
 
-/// Every type, the parametrised ones on both sides of each change of layout.
+/// Every simple type, the parametrised ones on both sides of each change of layout.
 pub const TYPES: [DataType; 25] = [
     DataType::Boolean,
     DataType::TinyInt,
@@ -36,6 +36,29 @@ pub const TYPES: [DataType; 25] = [
     DataType::TimestampLtz(3),
     DataType::TimestampLtz(6),
 ];
+
+/// A type: mostly a simple one, else parts within parts, at most three deep.
+pub fn any_type() -> impl Strategy<Value = DataType> {
+    let simple = select(&TYPES);
+    let nested = simple.clone().prop_recursive(2, 8, 3, |part| {
+        let field_type = (part, any::<bool>()).prop_map(|(data_type, nullable)| FieldType { data_type, nullable });
+        let fields = |types: Vec<FieldType>| {
+            let field = |(position, field_type)| NestedField { id: 100, name: format!("f{position}"), field_type };
+            DataType::Row(types.into_iter().enumerate().map(field).collect())
+        };
+        prop_oneof![
+            field_type.clone().prop_map(|element| DataType::Array(Arc::new(element))),
+            (field_type.clone(), field_type.clone()).prop_map(|entry| DataType::Map(Arc::new(entry))),
+            vec(field_type, 1..4).prop_map(fields),
+        ]
+    });
+    prop_oneof![3 => simple, 2 => nested]
+}
+
+fn cell_of(field_type: &FieldType) -> BoxedStrategy<Value> {
+    let present = cell(&field_type.data_type);
+    if field_type.nullable { prop_oneof![1 => Just(Value::Null), 4 => present].boxed() } else { present }
+}
 
 /// A cell of the type, within what the type's precision can hold; not NULL.
 pub fn cell(data_type: &DataType) -> BoxedStrategy<Value> {
@@ -69,19 +92,23 @@ pub fn cell(data_type: &DataType) -> BoxedStrategy<Value> {
                 .prop_map(move |(millis, units)| Value::Timestamp { millis, nanos_of_milli: units * nano_unit })
                 .boxed()
         }
-        DataType::Array(_) | DataType::Map(_) | DataType::Row(_) => unreachable!("not among TYPES"),
+        DataType::Array(element) => {
+            vec(cell_of(&element), 0..4).prop_map(|cells| Value::Array(Arc::from(cells))).boxed()
+        }
+        DataType::Map(entry) => vec((cell(&entry.0.data_type), cell_of(&entry.1)), 0..4).prop_map(Value::map).boxed(),
+        DataType::Row(fields) => {
+            let cells: Vec<_> = fields.iter().map(|field| cell_of(&field.field_type)).collect();
+            cells.prop_map(|cells| Value::Row(Row::new(cells))).boxed()
+        }
     }
 }
 
 /// Columns (type, nullable) and at most so many rows of them.
 pub fn typed_rows(most_rows: usize) -> impl Strategy<Value = (Vec<(DataType, bool)>, Vec<Row>)> {
-    vec((select(&TYPES), any::<bool>()), 1..6).prop_flat_map(move |columns| {
+    vec((any_type(), any::<bool>()), 1..6).prop_flat_map(move |columns| {
         let cells: Vec<BoxedStrategy<Value>> = columns
             .iter()
-            .map(|(data_type, nullable)| {
-                let present = cell(data_type);
-                if *nullable { prop_oneof![1 => Just(Value::Null), 4 => present].boxed() } else { present }
-            })
+            .map(|(data_type, nullable)| cell_of(&FieldType { data_type: data_type.clone(), nullable: *nullable }))
             .collect();
         (Just(columns), vec(cells.prop_map(Row::new), 0..=most_rows))
     })

@@ -1,14 +1,14 @@
 //! Binary rows: the bytes of partitions, keys and statistics inside manifests, and what a row's bucket is hashed from.
 //!
 //! A row is a header byte (0, the kind of an insert) and one null bit for each field, padded to 8 bytes; then 8 bytes
-//! for each field, little-endian; then a variable part, 8-byte aligned, for what does not fit there. Manifests put a
-//! 4-byte big-endian arity before it.
+//! for each field, little-endian; then a variable part, 8-byte aligned, for what does not fit there, nested cells among
+//! it. Manifests put a 4-byte big-endian arity before it.
 
 use std::sync::Arc;
 
 use crate::contract::{DataType, Row, Value};
 
-use super::{FormatError, FormatResult};
+use super::{FormatError, FormatResult, binary_nested};
 
 /// Null bits begin after the header byte.
 const HEADER_BITS: usize = 8;
@@ -69,8 +69,8 @@ fn append(types: &[DataType], row: &Row, bytes: &mut Vec<u8>) -> FormatResult<()
     Ok(())
 }
 
-/// Appends to the variable part, zero-padded to 8 bytes, and returns the offset within the row.
-fn append_variable(bytes: &mut Vec<u8>, start: usize, variable: &[u8]) -> u64 {
+/// Appends to the variable part of what begins at `start`, zero-padded to 8 bytes, and returns the offset within it.
+pub(super) fn append_variable(bytes: &mut Vec<u8>, start: usize, variable: &[u8]) -> u64 {
     let offset = bytes.len() - start;
     bytes.extend_from_slice(variable);
     bytes.resize(start + offset + variable.len().next_multiple_of(8), 0);
@@ -78,7 +78,7 @@ fn append_variable(bytes: &mut Vec<u8>, start: usize, variable: &[u8]) -> u64 {
 }
 
 /// The 8 bytes of a cell, its variable part handed over; `None` if the cell is not of the type.
-fn fixed_part(data_type: &DataType, cell: &Value, append: &mut dyn FnMut(&[u8]) -> u64) -> Option<[u8; 8]> {
+pub(super) fn fixed_part(data_type: &DataType, cell: &Value, append: &mut dyn FnMut(&[u8]) -> u64) -> Option<[u8; 8]> {
     // Narrow values fill only their own bytes: a negative INT leaves the upper four zero.
     let fixed = match (data_type, cell) {
         (DataType::Boolean, Value::Boolean(value)) => u64::from(*value),
@@ -99,6 +99,10 @@ fn fixed_part(data_type: &DataType, cell: &Value, append: &mut dyn FnMut(&[u8]) 
             let mut reserved = [0; 16];
             reserved[..minimal.len()].copy_from_slice(&minimal);
             append(&reserved) << 32 | minimal.len() as u64
+        }
+        (DataType::Array(_) | DataType::Map(_) | DataType::Row(_), _) => {
+            let nested = binary_nested::encode(data_type, cell)?;
+            append(&nested) << 32 | u64::from(u32::try_from(nested.len()).ok()?)
         }
         (DataType::Char(_) | DataType::VarChar(_), Value::String(text)) => return byte_field(text.as_bytes(), append),
         (DataType::Binary(_) | DataType::VarBinary(_), Value::Bytes(bytes)) => return byte_field(bytes, append),
@@ -158,61 +162,92 @@ pub fn deserialize(types: &[DataType], bytes: &[u8]) -> FormatResult<Row> {
     if arity != types.len() {
         return Err(FormatError::new(format!("expected a binary row of {} fields, found {arity}", types.len())));
     }
-    let cells = types.iter().enumerate().map(|(field, data_type)| {
-        let bit = HEADER_BITS + field;
-        if row.get(bit / 8)? & (1 << (bit % 8)) != 0 {
-            return Some(Value::Null);
-        }
-        cell_at(data_type, row, field_position(arity, field))
-    });
+    let mut section = Section::new(row);
+    let cells = types.iter().enumerate().map(|(field, data_type)| section.field(data_type, arity, field));
     Ok(Row::new(cells.collect::<Option<Vec<Value>>>().ok_or_else(broken)?))
 }
 
-/// The cell whose fixed part is at this position; `None` if the row's bytes do not hold it.
-fn cell_at(data_type: &DataType, row: &[u8], position: usize) -> Option<Value> {
-    let fixed: [u8; 8] = row.get(position..position + 8)?.try_into().ok()?;
-    let number = u64::from_le_bytes(fixed);
-    let variable = |length: usize| {
-        let offset = (number >> 32) as usize;
-        row.get(offset..offset.checked_add(length)?)
-    };
-    Some(match data_type {
-        DataType::Boolean => Value::Boolean(fixed[0] != 0),
-        DataType::TinyInt => Value::Int(i64::from(fixed[0].cast_signed())),
-        DataType::SmallInt => Value::Int(i64::from((number as u16).cast_signed())),
-        DataType::Int => Value::Int(i64::from((number as u32).cast_signed())),
-        DataType::BigInt => Value::Int(number.cast_signed()),
-        DataType::Date => Value::Date((number as u32).cast_signed()),
-        DataType::Time(_) => Value::Time((number as u32).cast_signed()),
-        DataType::Float => Value::Float(f32::from_bits(number as u32)),
-        DataType::Double => Value::Double(f64::from_bits(number)),
-        DataType::Decimal(precision, _) if *precision <= COMPACT_DECIMAL_PRECISION => {
-            Value::Decimal(i128::from(number.cast_signed()))
-        }
-        DataType::Decimal(..) => Value::Decimal(from_big_endian(variable(number as u32 as usize)?)?),
-        DataType::Char(_) | DataType::VarChar(_) => {
-            Value::String(Arc::from(std::str::from_utf8(field_bytes(&fixed, variable)?).ok()?))
-        }
-        DataType::Binary(_) | DataType::VarBinary(_) => Value::Bytes(Arc::from(field_bytes(&fixed, variable)?)),
-        DataType::Timestamp(precision) | DataType::TimestampLtz(precision) => {
-            if *precision <= COMPACT_TIMESTAMP_PRECISION {
-                Value::Timestamp { millis: number.cast_signed(), nanos_of_milli: 0 }
-            } else {
-                let millis = i64::from_le_bytes(variable(8)?.try_into().ok()?);
-                let nanos_of_milli = number as u32;
-                (nanos_of_milli < 1_000_000).then_some(Value::Timestamp { millis, nanos_of_milli })?
-            }
-        }
-        DataType::Array(_) | DataType::Map(_) | DataType::Row(_) => return None,
-    })
+/// The bytes of a row, array or map: what its offsets count from, and how much of it may still be read as variable
+/// parts. The parts of an honest section do not overlap, so one that asks for more than its length is broken; without
+/// this bound a few bytes could claim to hold each other many times over.
+pub(super) struct Section<'a> {
+    bytes: &'a [u8],
+    unread: usize,
 }
 
-/// The bytes of a string or binary field, from the fixed or the variable part.
-fn field_bytes<'a>(fixed: &'a [u8; 8], variable: impl Fn(usize) -> Option<&'a [u8]>) -> Option<&'a [u8]> {
-    if fixed[INLINE_BYTES] & INLINE_MARK != 0 {
-        return fixed[..INLINE_BYTES].get(..usize::from(fixed[INLINE_BYTES] & !INLINE_MARK));
+impl<'a> Section<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, unread: bytes.len() }
     }
-    variable(u32::from_le_bytes(*fixed.first_chunk::<4>()?) as usize)
+
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    fn variable(&mut self, offset: usize, length: usize) -> Option<&'a [u8]> {
+        self.unread = self.unread.checked_sub(length)?;
+        self.bytes.get(offset..offset.checked_add(length)?)
+    }
+
+    /// The cell of a field of a row; `None` if the row's bytes do not hold it.
+    pub(super) fn field(&mut self, data_type: &DataType, arity: usize, field: usize) -> Option<Value> {
+        let bit = HEADER_BITS + field;
+        if self.bytes.get(bit / 8)? & (1 << (bit % 8)) != 0 {
+            return Some(Value::Null);
+        }
+        let position = field_position(arity, field);
+        self.cell(data_type, self.bytes.get(position..position + 8)?.try_into().ok()?)
+    }
+
+    /// The cell with this fixed part; `None` if the section's bytes do not hold it.
+    pub(super) fn cell(&mut self, data_type: &DataType, fixed: [u8; 8]) -> Option<Value> {
+        let number = u64::from_le_bytes(fixed);
+        let (offset, length) = ((number >> 32) as usize, number as u32 as usize);
+        Some(match data_type {
+            DataType::Boolean => Value::Boolean(fixed[0] != 0),
+            DataType::TinyInt => Value::Int(i64::from(fixed[0].cast_signed())),
+            DataType::SmallInt => Value::Int(i64::from((number as u16).cast_signed())),
+            DataType::Int => Value::Int(i64::from((number as u32).cast_signed())),
+            DataType::BigInt => Value::Int(number.cast_signed()),
+            DataType::Date => Value::Date((number as u32).cast_signed()),
+            DataType::Time(_) => Value::Time((number as u32).cast_signed()),
+            DataType::Float => Value::Float(f32::from_bits(number as u32)),
+            DataType::Double => Value::Double(f64::from_bits(number)),
+            DataType::Decimal(precision, _) if *precision <= COMPACT_DECIMAL_PRECISION => {
+                Value::Decimal(i128::from(number.cast_signed()))
+            }
+            DataType::Decimal(..) => Value::Decimal(from_big_endian(self.variable(offset, length)?)?),
+            DataType::Char(_) | DataType::VarChar(_) => {
+                Value::String(Arc::from(std::str::from_utf8(self.field_bytes(&fixed)?).ok()?))
+            }
+            DataType::Binary(_) | DataType::VarBinary(_) => Value::Bytes(Arc::from(self.field_bytes(&fixed)?)),
+            DataType::Timestamp(precision) | DataType::TimestampLtz(precision) => {
+                if *precision <= COMPACT_TIMESTAMP_PRECISION {
+                    Value::Timestamp { millis: number.cast_signed(), nanos_of_milli: 0 }
+                } else {
+                    let millis = i64::from_le_bytes(self.variable(offset, 8)?.try_into().ok()?);
+                    let nanos_of_milli = number as u32;
+                    (nanos_of_milli < 1_000_000).then_some(Value::Timestamp { millis, nanos_of_milli })?
+                }
+            }
+            DataType::Array(_) | DataType::Map(_) | DataType::Row(_) => {
+                binary_nested::decode(data_type, self.variable(offset, length)?)?
+            }
+        })
+    }
+
+    /// The bytes of a string or binary field, from the fixed or the variable part. What is in the fixed part is copied
+    /// by the caller, so it need not live longer.
+    fn field_bytes<'b>(&mut self, fixed: &'b [u8; 8]) -> Option<&'b [u8]>
+    where
+        'a: 'b,
+    {
+        if fixed[INLINE_BYTES] & INLINE_MARK != 0 {
+            return fixed[..INLINE_BYTES].get(..usize::from(fixed[INLINE_BYTES] & !INLINE_MARK));
+        }
+        let number = u64::from_le_bytes(*fixed);
+        self.variable((number >> 32) as usize, number as u32 as usize)
+    }
 }
 
 /// The bucket of a row with this bucket key, 0 .. `bucket_count` (exclusive).

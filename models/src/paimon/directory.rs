@@ -2,9 +2,9 @@
 //!
 //! Paths only: nothing here reads, writes or knows what a file holds.
 
-use std::fmt::Write as _;
+use crate::contract::{PartitionValues, TablePath};
 
-use crate::contract::{PartitionValues, TablePath, Value, partition_value_text};
+use super::partition_paths::PartitionPaths;
 
 /// The directory of one table: `<database>.db/<table>`, seen from one of its branches.
 ///
@@ -137,42 +137,18 @@ impl TableDirectory {
     }
 
     /// A data file of a bucket.
-    pub fn data_file(
+    pub(super) fn data_file(
         &self,
-        partition_keys: &[String],
+        paths: &PartitionPaths,
         partition: &PartitionValues,
         bucket: u32,
         file_name: &str,
     ) -> String {
-        let mut path = self.root.clone();
-        for (key, value) in partition_keys.iter().zip(partition.cells()) {
-            path.push('/');
-            push_escaped(&mut path, key);
-            path.push('=');
-            push_escaped(&mut path, &path_text(value));
-        }
-        let _ = write!(path, "/bucket-{bucket}/{file_name}");
+        let mut path = format!("{}/", self.root);
+        paths.push_bucket(&mut path, partition, bucket);
+        path.push('/');
+        path.push_str(file_name);
         path
-    }
-}
-
-/// A partition value as directories spell it. Dates are the number of days, Paimon's `partition.legacy-name` default.
-fn path_text(value: &Value) -> String {
-    match value {
-        Value::Date(days) => days.to_string(),
-        other => partition_value_text(other),
-    }
-}
-
-/// Characters that have a meaning in paths are written as `%` and two hexadecimal digits, as Paimon does.
-fn push_escaped(path: &mut String, text: &str) {
-    for character in text.chars() {
-        let special = character.is_ascii_control() || "\"#%'*/:=?\\{}[]^".contains(character);
-        if special {
-            let _ = write!(path, "%{:02X}", u32::from(character));
-        } else {
-            path.push(character);
-        }
     }
 }
 
@@ -205,19 +181,6 @@ pub(super) fn parse_canonical(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Row;
-
-    #[test]
-    fn partitions_are_directories_with_escaped_values() {
-        let directory = TableDirectory::of(&TablePath::new("db", "t"));
-        let keys = ["dt".to_owned(), "hour".to_owned()];
-        let partition = Row::new(vec![Value::string("a/b=c"), Value::Null]);
-        assert_eq!(
-            directory.data_file(&keys, &partition, 3, "data-0.parquet"),
-            "db.db/t/dt=a%2Fb%3Dc/hour=__DEFAULT_PARTITION__/bucket-3/data-0.parquet"
-        );
-        assert_eq!(directory.data_file(&[], &Row::new(vec![]), 0, "f"), "db.db/t/bucket-0/f");
-    }
 
     #[test]
     fn a_branch_has_its_own_metadata_and_shares_the_rest() {
@@ -225,7 +188,7 @@ mod tests {
         assert_eq!(branch.snapshot(3), "db.db/t/branch/branch-b/snapshot/snapshot-3");
         assert_eq!(branch.tag("x"), "db.db/t/branch/branch-b/tag/tag-x");
         assert_eq!(branch.manifest("m"), "db.db/t/manifest/m");
-        assert_eq!(branch.data_file(&[], &Row::new(vec![]), 0, "f"), "db.db/t/bucket-0/f");
+        assert_eq!(branch.index_file("i"), "db.db/t/index/i");
         assert_eq!(branch.on_main(), TableDirectory::of(&TablePath::new("db", "t")));
     }
 

@@ -8,6 +8,7 @@ mod avro_datum;
 mod avro_file;
 mod avro_record;
 mod avro_schema;
+mod binary_nested;
 pub mod binary_row;
 pub mod column_stats;
 mod content_cache;
@@ -30,6 +31,8 @@ pub use schema_file::{DataField, SchemaFile};
 pub use snapshot_file::{CommitKind, Snapshot};
 
 // The table on top of the formats.
+mod bucket_function;
+mod casts;
 pub mod catalog;
 pub mod commit;
 mod directory;
@@ -39,17 +42,20 @@ mod lake_access;
 pub mod life;
 mod live_files;
 pub mod overwrite;
+mod partition_paths;
 mod row_filter;
 mod scan;
+mod schema_evolution;
 pub mod schema_rules;
 mod seal;
 pub mod table;
+mod value_text;
 pub mod write;
 
 pub use catalog::FilesystemCatalog;
 pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
 pub use directory::TableDirectory;
-pub use integrity::{Finding, Verification, verify};
+pub use integrity::{Finding, Verification, inspect, verify};
 pub use lake_access::LakeAccess;
 pub use life::{ConsumersSeen, Reachable, Retained, Retention, reachable_files};
 pub use overwrite::OverwriteScope;

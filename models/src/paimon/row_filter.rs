@@ -3,9 +3,11 @@
 //! Only partitions and buckets rule files out. In a key table a file whose rows do not match may still hold the newest
 //! change of a key, so statistics must not (L17).
 
-use crate::contract::{DataType, Failure, Filter, Row, Value, coerce};
+use std::rc::Rc;
 
-use super::binary_row::bucket_of;
+use crate::contract::{Failure, Filter, Row, Value, coerce};
+
+use super::table::SchemaVersion;
 use super::{ManifestEntry, PaimonTable};
 
 /// A filter, bound to a table's columns.
@@ -15,7 +17,7 @@ pub(super) struct RowFilter {
     wanted_partition: Vec<(usize, Value)>,
     /// Known if the filter names every column of the bucket key.
     bucket_key: Option<Row>,
-    bucket_key_types: Vec<DataType>,
+    version: Rc<SchemaVersion>,
 }
 
 impl RowFilter {
@@ -36,13 +38,12 @@ impl RowFilter {
         let wanted_partition = (0..partition_positions.len())
             .filter_map(|index| Some((index, wanted_at(partition_positions[index])?.clone())))
             .collect();
-        let bucket_key_positions = schema.bucket_key_positions();
         let bucket_key: Option<Vec<Value>> =
-            bucket_key_positions.iter().map(|position| wanted_at(*position).cloned()).collect();
+            table.version.buckets.key_positions().iter().map(|position| wanted_at(*position).cloned()).collect();
         Ok(Self {
             wanted_partition,
             bucket_key: bucket_key.filter(|cells| !cells.is_empty()).map(Row::new),
-            bucket_key_types: bucket_key_positions.iter().map(|at| schema.columns[*at].data_type.clone()).collect(),
+            version: table.version.clone(),
             wanted_cells,
         })
     }
@@ -57,7 +58,7 @@ impl RowFilter {
         let (Some(bucket_key), Ok(count @ 1..)) = (&self.bucket_key, u32::try_from(entry.total_buckets)) else {
             return true;
         };
-        bucket_of(&self.bucket_key_types, bucket_key, count).map_or(true, |bucket| bucket == entry.bucket)
+        self.version.buckets.bucket_of_key(bucket_key, count).map_or(true, |bucket| bucket == entry.bucket)
     }
 
     /// Whether the row matches: every named column has its value, NULL equals NULL.

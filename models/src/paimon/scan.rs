@@ -10,11 +10,12 @@ use std::rc::Rc;
 use bytes::Bytes;
 
 use crate::concurrently;
-use crate::contract::{BucketId, Failure, Filter, Row, RowKind, Value};
+use crate::contract::{BucketId, Failure, Filter, Row, RowKind};
 
 use super::data_file::{FileFormat, KeyValue, decode_changes, decode_rows};
 use super::lake_access::read_referenced;
 use super::row_filter::RowFilter;
+use super::schema_evolution::RowEvolution;
 use super::seal::check_file_name;
 use super::table::SchemaVersion;
 use super::{FileKind, FormatError, IndexManifestEntry, ManifestEntry, PaimonTable, Snapshot};
@@ -89,14 +90,19 @@ impl PaimonTable {
                 decode_rows(&written.layout, format, &bytes).map(FileContent::Rows)
             }
         };
-        let content = decode().map_err(|error| error.within(&path))?;
-        Ok(in_present_columns(&self.version, &written, content))
+        let evolved = decode().and_then(|content| in_present_columns(&self.version, &written, content));
+        Ok(evolved.map_err(|error| error.within(&path))?)
     }
 
     /// Where a data file is.
     pub(super) fn data_file_path(&self, entry: &ManifestEntry) -> String {
         let bucket_path = || {
-            self.directory.data_file(&self.schema.partition_keys, &entry.partition, entry.bucket, &entry.file.file_name)
+            self.directory.data_file(
+                &self.version.partition_paths,
+                &entry.partition,
+                entry.bucket,
+                &entry.file.file_name,
+            )
         };
         entry.file.external_path.clone().unwrap_or_else(bucket_path)
     }
@@ -119,25 +125,27 @@ pub(super) fn check_size_and_seal(entry: &ManifestEntry, bytes: &Bytes) -> Resul
     check_file_name(&entry.file.file_name, DATA_FILE_PREFIX, bytes)
 }
 
-/// Rows that were written with another version of the schema, in the columns of this one. Columns are matched by
-/// field id, so a renamed column keeps its values, and one that was added later is NULL (L13).
-fn in_present_columns(present: &SchemaVersion, written: &SchemaVersion, content: FileContent) -> FileContent {
-    let (present, written) = (&present.file.fields, &written.file.fields);
-    if present.iter().map(|field| field.id).eq(written.iter().map(|field| field.id)) {
-        return content;
+/// Rows that were written with another version of the schema, in the columns of this one (L13).
+fn in_present_columns(
+    present: &SchemaVersion,
+    written: &SchemaVersion,
+    content: FileContent,
+) -> Result<FileContent, FormatError> {
+    if present.file.id == written.file.id {
+        return Ok(content);
     }
-    let sources: Vec<Option<usize>> =
-        present.iter().map(|field| written.iter().position(|candidate| candidate.id == field.id)).collect();
-    let arrange = |row: &Row| {
-        Row::new(sources.iter().map(|source| source.map_or(Value::Null, |position| row[position].clone())).collect())
+    let Some(evolution) = RowEvolution::between(&written.file.fields, &present.file.fields)? else {
+        return Ok(content);
     };
-    match content {
-        FileContent::Rows(rows) => FileContent::Rows(Rc::new(rows.iter().map(arrange).collect())),
-        FileContent::Changes(changes) => {
-            let arrange_change = |change: &KeyValue| KeyValue { row: arrange(&change.row), ..change.clone() };
-            FileContent::Changes(Rc::new(changes.iter().map(arrange_change).collect()))
+    Ok(match content {
+        FileContent::Rows(rows) => {
+            FileContent::Rows(Rc::new(rows.iter().map(|row| evolution.row(row)).collect::<Result<_, _>>()?))
         }
-    }
+        FileContent::Changes(changes) => {
+            let evolve = |change: &KeyValue| Ok(KeyValue { row: evolution.row(&change.row)?, ..change.clone() });
+            FileContent::Changes(Rc::new(changes.iter().map(evolve).collect::<Result<_, FormatError>>()?))
+        }
+    })
 }
 
 fn rows(contents: &[FileContent]) -> impl Iterator<Item = &Row> {

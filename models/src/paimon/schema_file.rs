@@ -61,23 +61,28 @@ pub struct SchemaFile {
 }
 
 impl SchemaFile {
-    /// The first version of a new table: fields are numbered from 0, primary-key columns made NOT NULL.
+    /// The first version of a new table: fields are numbered from 0, each column before the fields that are nested in
+    /// it; primary-key columns are made NOT NULL.
     pub fn first(schema: &TableSchema, time_millis: u64) -> Self {
-        let field = |(position, column): (usize, &Column)| DataField {
-            id: i32::try_from(position).unwrap_or(i32::MAX),
-            name: column.name.clone(),
-            field_type: FieldType {
-                data_type: column.data_type.clone(),
-                nullable: column.nullable && !schema.primary_key.contains(&column.name),
-            },
-            description: None,
-            default_value: None,
+        let mut highest_field_id = -1;
+        let field = |column: &Column| {
+            highest_field_id += 1;
+            DataField {
+                id: highest_field_id,
+                name: column.name.clone(),
+                field_type: FieldType {
+                    data_type: column.data_type.with_new_field_ids(&mut highest_field_id),
+                    nullable: column.nullable && !schema.primary_key.contains(&column.name),
+                },
+                description: None,
+                default_value: None,
+            }
         };
-        let fields: Vec<DataField> = schema.columns.iter().enumerate().map(field).collect();
+        let fields: Vec<DataField> = schema.columns.iter().map(field).collect();
         Self {
             version: SCHEMA_VERSION,
             id: 0,
-            highest_field_id: fields.last().map_or(-1, |field| field.id),
+            highest_field_id,
             fields,
             partition_keys: schema.partition_keys.clone(),
             primary_keys: schema.primary_key.clone(),
@@ -138,6 +143,39 @@ mod tests {
     }
 
     #[test]
+    fn nested_types_are_objects_as_paimon_writes_them() {
+        // As Java Paimon 1.4.2 wrote them.
+        let written = r#"{"version": 3, "id": 0, "fields": [
+            {"id": 0, "name": "id", "type": "INT"},
+            {"id": 1, "name": "numbers", "type": {"type": "ARRAY", "element": "INT"}},
+            {"id": 2, "name": "names", "type": {"type": "MAP", "key": "STRING", "value": "BIGINT"}},
+            {"id": 3, "name": "point", "type": {"type": "ROW NOT NULL", "fields": [
+                {"id": 4, "name": "x", "type": "INT"}, {"id": 5, "name": "label", "type": "STRING"}]}},
+            {"id": 6, "name": "deep", "type": {"type": "ARRAY", "element": {"type": "ROW", "fields": [
+                {"id": 7, "name": "tags", "type": {"type": "MAP", "key": "STRING", "value":
+                    {"type": "ARRAY NOT NULL", "element": "STRING"}}},
+                {"id": 8, "name": "at", "type": "TIMESTAMP(3)"}]}}}],
+            "highestFieldId": 8, "partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 5}"#;
+        let file = SchemaFile::decode(written.as_bytes()).unwrap();
+        let declared: TableSchema = serde_json::from_str(
+            r#"{"columns": [
+                {"name": "id", "type": "INT"},
+                {"name": "numbers", "type": "ARRAY<INT>"},
+                {"name": "names", "type": "MAP<STRING, BIGINT>"},
+                {"name": "point", "type": "ROW<x INT, label STRING>", "nullable": false},
+                {"name": "deep", "type": "ARRAY<ROW<tags MAP<STRING, ARRAY<STRING> NOT NULL>, at TIMESTAMP(3)>>"}]}"#,
+        )
+        .unwrap();
+        assert_eq!(file, SchemaFile::first(&declared, 5));
+        assert!(file.table_schema().has_columns_like(&declared));
+        assert_eq!(SchemaFile::decode(&file.encode().unwrap()).unwrap(), file);
+        let text = String::from_utf8(file.encode().unwrap().to_vec()).unwrap();
+        let spaceless: String = text.split_whitespace().collect::<Vec<_>>().join("");
+        let point = r#"{"id":3,"name":"point","type":{"type":"ROWNOTNULL","fields":[{"id":4,"name":"x","type":"INT"},"#;
+        assert!(spaceless.contains(point), "{text}");
+    }
+
+    #[test]
     fn the_table_comes_back() {
         let mut expected = table();
         expected.columns[0].nullable = false;
@@ -151,6 +189,20 @@ mod tests {
         assert_eq!(SchemaFile::decode(newer.as_bytes()).unwrap(), SchemaFile::first(&table(), 17));
         let odd = file.replace("BIGINT NOT NULL", "VARIANT NOT NULL");
         assert!(SchemaFile::decode(odd.as_bytes()).unwrap_err().to_string().contains("VARIANT"));
+        for odd_type in [
+            r#"{"type": "MULTISET", "element": "INT"}"#,
+            r#"{"type": "ARRAY"}"#,
+            r#"{"type": "ROW", "fields": []}"#,
+            r#"{"type": "ROW", "fields": [{"id": 1, "name": "a", "type": "INT"}, {"id": 2, "name": "a", "type": "INT"}]}"#,
+            r#"{"type": "ARRAY", "element": {"type": "VECTOR", "element": "FLOAT", "length": 3}}"#,
+            "7",
+        ] {
+            let odd = file.replace("\"BIGINT NOT NULL\"", odd_type);
+            assert!(SchemaFile::decode(odd.as_bytes()).is_err(), "{odd_type}");
+        }
+        let deep = format!("{}\"INT\"{}", r#"{"type": "ARRAY", "element": "#.repeat(32), "}".repeat(32));
+        let odd = file.replace("\"BIGINT NOT NULL\"", &deep);
+        assert!(SchemaFile::decode(odd.as_bytes()).unwrap_err().to_string().contains("at most 32"));
         assert!(SchemaFile::decode(b"{").is_err());
     }
 }

@@ -12,12 +12,13 @@ use futures::future::join;
 
 use crate::contract::{BucketId, DataType, Failure, FailureCode, Row, TablePath, TableSchema};
 
-use super::binary_row;
+use super::bucket_function::BucketFunction;
 use super::content_cache::{ContentCache, decode_once};
 use super::data_file::DataFileLayout;
 use super::directory::{TableDirectory, numbers_after, parse_canonical};
 use super::lake_access::{LakeAccess, read_referenced};
 use super::live_files::ManifestReader;
+use super::partition_paths::PartitionPaths;
 use super::seal::check_json;
 use super::{SchemaFile, Snapshot};
 
@@ -27,12 +28,18 @@ pub(super) struct SchemaVersion {
     pub(super) file: SchemaFile,
     /// The columns of its data files.
     pub(super) layout: DataFileLayout,
+    /// Which bucket a row is in.
+    pub(super) buckets: BucketFunction,
+    /// How its partitions are spelled in paths.
+    pub(super) partition_paths: PartitionPaths,
 }
 
 impl SchemaVersion {
     pub(super) fn new(file: SchemaFile) -> Self {
         let layout = DataFileLayout::of(&file);
-        Self { file, layout }
+        let schema = file.table_schema();
+        let (buckets, partition_paths) = (BucketFunction::of(&schema), PartitionPaths::of(&schema));
+        Self { file, layout, buckets, partition_paths }
     }
 
     /// The types of the merge key: the primary key without the partition columns.
@@ -61,8 +68,6 @@ pub struct PaimonTable {
     pub(super) partition_types: Rc<[DataType]>,
     table_uuid: Rc<str>,
     partition_positions: Rc<[usize]>,
-    bucket_key_positions: Rc<[usize]>,
-    bucket_key_types: Rc<[DataType]>,
     /// Older and newer schemas that data files were found to be written with, by id.
     other_versions: Rc<RefCell<BTreeMap<u64, Rc<SchemaVersion>>>>,
 }
@@ -110,7 +115,6 @@ impl PaimonTable {
     ) -> Self {
         let schema = Arc::new(file.table_schema());
         let partition_positions = schema.partition_positions();
-        let bucket_key_positions = schema.bucket_key_positions();
         let types_at = |positions: &[usize]| {
             positions.iter().map(|position| schema.columns[*position].data_type.clone()).collect()
         };
@@ -122,9 +126,7 @@ impl PaimonTable {
             schema_bytes,
             partition_types: types_at(&partition_positions),
             table_uuid: Rc::from(format!("{path}.{created_ms}")),
-            bucket_key_types: types_at(&bucket_key_positions),
             partition_positions: partition_positions.into(),
-            bucket_key_positions: bucket_key_positions.into(),
             schema,
             other_versions: Rc::default(),
         }
@@ -157,10 +159,7 @@ impl PaimonTable {
         let partition = row.project(&self.partition_positions);
         let bucket = match self.schema.bucket_count() {
             None => 0,
-            Some(count) => {
-                let bucket_key = row.project(&self.bucket_key_positions);
-                binary_row::bucket_of(&self.bucket_key_types, &bucket_key, count).unwrap_or(0)
-            }
+            Some(count) => self.version.buckets.bucket_of_row(row, count).unwrap_or(0),
         };
         BucketId { partition, bucket }
     }

@@ -75,6 +75,7 @@ impl PaimonTable {
         base: Option<&Snapshot>,
         changes: &BTreeMap<BucketId, Vec<(RowKind, Row)>>,
     ) -> Result<Committable, Failure> {
+        self.version.buckets.mode().check_writable()?;
         let highest = self.highest_sequences(base).await.map_err(before_any_effect)?;
         let format = file_format(&self.schema)?;
         let mut added = Vec::new();

@@ -18,12 +18,12 @@ impl RowLayout {
     /// The layout of rows from `store` in `lake`. Fails, as a mistake of this table alone, if the lake lacks a column:
     /// its values would be lost (L13).
     pub(super) fn between(path: &TablePath, store: &TableSchema, lake: &TableSchema) -> Result<Self, Failure> {
-        if store.columns == lake.columns {
+        if store.has_columns_like(lake) {
             return Ok(Self::Same);
         }
         for column in &store.columns {
             let in_lake = lake.position(&column.name).map(|position| &lake.columns[position]);
-            if in_lake.is_none_or(|in_lake| in_lake.data_type != column.data_type) {
+            if in_lake.is_none_or(|in_lake| !in_lake.data_type.is_like(&column.data_type)) {
                 return Err(Failure::invalid(format!(
                     "expected the lake table {path} to have column `{}` of type {}, found {}; change the lake table \
                      back, or the store's",

@@ -199,9 +199,9 @@ impl Graph {
         entries: impl IntoIterator<Item = &'a ManifestEntry>,
         files: &mut Files,
     ) {
-        let keys = &self.schema.file.partition_keys;
+        let paths = &self.schema.partition_paths;
         for entry in entries {
-            let in_bucket = || self.directory.data_file(keys, &entry.partition, entry.bucket, &entry.file.file_name);
+            let in_bucket = || self.directory.data_file(paths, &entry.partition, entry.bucket, &entry.file.file_name);
             let path = entry.file.external_path.clone().unwrap_or_else(in_bucket);
             let beside = path.rsplit_once('/').map_or("", |(parent, _)| parent);
             for extra_file in &entry.file.extra_files {
@@ -235,11 +235,11 @@ impl Graph {
     }
 
     fn index_path(&self, entry: &IndexManifestEntry) -> String {
-        let schema = &self.schema.file;
+        let schema = &self.schema;
         match &entry.external_path {
             Some(external) => external.clone(),
-            None if schema.options.get(INDEX_BESIDE_DATA).is_some_and(|value| value == "true") => {
-                self.directory.data_file(&schema.partition_keys, &entry.partition, entry.bucket, &entry.file_name)
+            None if schema.file.options.get(INDEX_BESIDE_DATA).is_some_and(|value| value == "true") => {
+                self.directory.data_file(&schema.partition_paths, &entry.partition, entry.bucket, &entry.file_name)
             }
             None => self.directory.index_file(&entry.file_name),
         }

@@ -24,7 +24,7 @@ pub(super) async fn prepare(
 
 async fn adopt(coordinator: &TieringCoordinator, path: &TablePath, schema: &TableSchema) -> Result<(), Failure> {
     let table = coordinator.catalog.table(path).await.map_err(nothing_changed)?;
-    if table.schema().columns != schema.columns {
+    if !table.schema().has_columns_like(schema) {
         return Err(taken(path, "one with other columns"));
     }
     if let Some(what) = differing_layout(table.schema(), schema) {
