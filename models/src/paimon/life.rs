@@ -9,19 +9,31 @@
 //! as in Paimon: readers and writers of the newest snapshot need not be. Everything here can be run again after a crash
 //! at any point, and then ends as if it had not crashed.
 
+mod branches;
 mod changelogs;
 mod consumers;
 mod duration;
 mod expiry;
+mod fast_forward;
 mod files;
 mod graph;
 mod heads;
 mod hints;
 mod names;
+mod orphans;
 mod reachable;
 mod retention;
+mod rollback;
+mod rollback_as_latest;
 mod survey;
+mod tag_file;
+mod tags;
+mod time_travel;
 
 pub use consumers::ConsumersSeen;
+pub use orphans::OrphansSeen;
 pub use reachable::{Reachable, reachable_files};
 pub use retention::{Retained, Retention};
+pub use rollback::RollbackTarget;
+pub use tag_file::Tag;
+pub use time_travel::TimeTravel;

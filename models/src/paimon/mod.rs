@@ -57,7 +57,9 @@ pub use commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
 pub use directory::TableDirectory;
 pub use integrity::{Finding, Verification, inspect, verify};
 pub use lake_access::LakeAccess;
-pub use life::{ConsumersSeen, Reachable, Retained, Retention, reachable_files};
+pub use life::{
+    ConsumersSeen, OrphansSeen, Reachable, Retained, Retention, RollbackTarget, Tag, TimeTravel, reachable_files,
+};
 pub use overwrite::OverwriteScope;
 pub use table::PaimonTable;
 pub use write::Committable;

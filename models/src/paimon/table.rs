@@ -89,6 +89,11 @@ impl PaimonTable {
         })
     }
 
+    /// The same table as one of its branches has it; `not-found` if there is no such branch.
+    pub async fn on_branch(&self, branch: &str) -> Result<PaimonTable, Failure> {
+        Self::open_branch(&self.lake, &self.path, branch).await
+    }
+
     async fn open_in(lake: &LakeAccess, path: &TablePath, directory: TableDirectory) -> Result<PaimonTable, Failure> {
         let missing = || Failure::not_found(format!("table {path} does not exist in the lake"));
         let listed = lake.objects.list(&directory.schema_directory()).await?;
@@ -130,6 +135,19 @@ impl PaimonTable {
             schema,
             other_versions: Rc::default(),
         }
+    }
+
+    /// The same table as readers of an older or newer version of its schema have it, its columns and its options.
+    pub(super) async fn in_schema(&self, schema_id: u64) -> Result<PaimonTable, Failure> {
+        if schema_id == self.schema_id() {
+            return Ok(self.clone());
+        }
+        let path = self.directory.schema(schema_id);
+        let bytes = read_referenced(&*self.lake.objects, &path).await?;
+        let file = decode_schema(&path, schema_id, &bytes)?;
+        let table = Self::at_schema(&self.lake, &self.path, self.directory.clone(), bytes, file, 0);
+        // It is the same table, whenever this version of its schema was made.
+        Ok(Self { table_uuid: self.table_uuid.clone(), ..table })
     }
 
     /// The table's name.

@@ -16,14 +16,14 @@ use super::survey::{Survey, delete_in_order};
 
 impl PaimonTable {
     /// The numbers of the expired snapshots of this branch whose changelogs are kept, ascending.
-    pub async fn changelog_ids(&self) -> Result<Vec<u64>, Failure> {
+    pub async fn long_lived_changelog_ids(&self) -> Result<Vec<u64>, Failure> {
         let listed = self.lake.objects.list(&self.directory.changelog_directory()).await?;
         Ok(numbers_after(&listed, "changelog-"))
     }
 
     /// What an expired snapshot says of its changelog; `not-found` if none is kept. Only the changes that it names may
     /// be read. The name of a list that its writer left out is empty.
-    pub async fn changelog(&self, snapshot_id: u64) -> Result<Snapshot, Failure> {
+    pub async fn long_lived_changelog(&self, snapshot_id: u64) -> Result<Snapshot, Failure> {
         let path = self.directory.changelog(snapshot_id);
         match self.lake.objects.get(&path).await {
             Ok(bytes) => decode_changelog(&path, snapshot_id, &bytes),
@@ -39,7 +39,7 @@ impl PaimonTable {
     /// [`PaimonTable::expire_snapshots`]. A definite failure means that nothing was deleted.
     pub async fn expire_changelogs(&self, retention: &Retention) -> Result<u64, Failure> {
         retention.changelogs.check("changelog")?;
-        let ids = self.changelog_ids().await.map_err(before_any_effect)?;
+        let ids = self.long_lived_changelog_ids().await.map_err(before_any_effect)?;
         let snapshots = self.snapshot_ids().await.map_err(before_any_effect)?;
         let (Some(earliest), false) = (ids.first().copied(), snapshots.is_empty()) else {
             return Ok(0);
@@ -58,15 +58,22 @@ impl PaimonTable {
         let survey = Survey::take(objects, &self.directory.on_main()).await?;
         let doomed = survey.doomed(goes, |_| false)?;
         // From here on files may be gone, so no failure is definite any more.
-        delete_in_order(objects, &doomed).await.map_err(Failure::made_indefinite)?;
-        for path in &paths {
-            objects.delete(path).await.map_err(Failure::made_indefinite)?;
-        }
-        let rewritten = match ids.iter().copied().find(|id| *id >= end_exclusive) {
-            Some(stays) => write_hint(objects, &hint, stays).await,
-            None => self.delete_changelog_hints().await,
+        let stays = ids.iter().copied().find(|id| *id >= end_exclusive);
+        let delete = async {
+            if stays.is_none() {
+                // Before the last changelog, or a run after a crash would see nothing to mend.
+                self.delete_changelog_hints().await?;
+            }
+            delete_in_order(objects, &doomed).await?;
+            for path in &paths {
+                objects.delete(path).await?;
+            }
+            match stays {
+                Some(stays) => write_hint(objects, &hint, stays).await,
+                None => Ok(()),
+            }
         };
-        rewritten.map_err(Failure::made_indefinite)?;
+        delete.await.map_err(Failure::made_indefinite)?;
         Ok(going.len() as u64)
     }
 
@@ -80,7 +87,7 @@ impl PaimonTable {
         let (young, end_exclusive) = bounds(ids, snapshots, &retention.changelogs, consumed_exclusive, retention.limit);
         let younger_than_ms = self.lake.environment.now_ms().saturating_sub(retention.changelogs.time_ms);
         for id in ids.iter().filter(|id| **id >= young && **id < end_exclusive) {
-            if self.changelog(*id).await?.time_millis >= younger_than_ms {
+            if self.long_lived_changelog(*id).await?.time_millis >= younger_than_ms {
                 return Ok(*id);
             }
         }

@@ -74,27 +74,28 @@ impl PaimonTable {
         let doomed = survey.doomed(goes, |_| leave_changelogs)?;
         // From here on files may be gone, so no failure is definite any more.
         delete_in_order(objects, &doomed).await.map_err(Failure::made_indefinite)?;
-        for (id, path) in ids.iter().zip(&paths) {
-            if leave_changelogs {
-                self.leave_changelog(*id, path).await.map_err(Failure::made_indefinite)?;
-            }
+        if leave_changelogs {
+            self.leave_changelogs(ids).await.map_err(Failure::made_indefinite)?;
+        }
+        for path in &paths {
             objects.delete(path).await.map_err(Failure::made_indefinite)?;
         }
-        match ids.last() {
-            Some(newest) if leave_changelogs => {
-                let hint = self.directory.changelog_latest_hint();
-                write_hint(objects, &hint, *newest).await.map_err(Failure::made_indefinite)
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
-    /// Copies a snapshot file to where changelogs are kept. One of an earlier attempt is the same.
-    async fn leave_changelog(&self, snapshot_id: u64, snapshot_path: &str) -> Result<(), Failure> {
-        let bytes = self.lake.objects.get(snapshot_path).await?;
-        match create_exclusively(&self.lake, &self.directory.changelog(snapshot_id), &bytes).await {
-            Created::Ours | Created::Taken => Ok(()),
-            Created::Refused(failure) | Created::Unknown(failure) => Err(failure),
+    /// Copies snapshot files to where changelogs are kept. Those of an earlier attempt are the same.
+    async fn leave_changelogs(&self, ids: &[u64]) -> Result<(), Failure> {
+        let objects = &*self.lake.objects;
+        for id in ids {
+            let bytes = objects.get(&self.directory.snapshot(*id)).await?;
+            match create_exclusively(&self.lake, &self.directory.changelog(*id), &bytes).await {
+                Created::Ours | Created::Taken => {}
+                Created::Refused(failure) | Created::Unknown(failure) => return Err(failure),
+            }
+        }
+        match ids.last() {
+            Some(newest) => write_hint(objects, &self.directory.changelog_latest_hint(), *newest).await,
+            None => Ok(()),
         }
     }
 }

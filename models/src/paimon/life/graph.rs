@@ -11,8 +11,9 @@ use crate::contract::{Failure, ObjectStore};
 
 use super::super::directory::{TableDirectory, numbers_after};
 use super::super::live_files::{Manifest, ManifestReader, replay};
+use super::super::manifest::FileSource;
 use super::super::table::{SchemaVersion, decode_schema};
-use super::super::{CommitKind, FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta, Snapshot};
+use super::super::{FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta, Snapshot};
 use super::files::{Files, Stage};
 use super::heads::{Head, HeadKind};
 
@@ -90,7 +91,14 @@ impl Graph {
             }
             None => return Files::default(),
         };
-        self.held_as(head.kind, &head.path, snapshot, unreadable)
+        let mut files = self.held_as(head.kind, &head.path, snapshot, unreadable);
+        if head.kind == HeadKind::Changelog {
+            // Not needed, but writers that keep them do so as long as the changelog.
+            let lists = [&snapshot.base_manifest_list, &snapshot.delta_manifest_list];
+            let kept = lists.into_iter().filter(|list| matches!(self.lists.get(*list), Some(Ok(_))));
+            self.manifests_of(kept, &mut files, &mut Unreadable::new());
+        }
+        files
     }
 
     /// The files that a snapshot needs in order to go on as a changelog only.
@@ -103,12 +111,8 @@ impl Graph {
 
     fn held_as(&self, kind: HeadKind, path: &str, snapshot: &Snapshot, unreadable: &mut Unreadable) -> Files {
         let mut files = Files::default();
-        let lists = [&snapshot.base_manifest_list, &snapshot.delta_manifest_list];
-        if kind == HeadKind::Changelog {
-            // Not needed, but other writers keep them as long as the changelog if they keep them at all.
-            let kept = lists.into_iter().filter(|list| matches!(self.lists.get(*list), Some(Ok(_))));
-            self.manifests_of(kept, &mut files, &mut Unreadable::new());
-        } else {
+        if kind != HeadKind::Changelog {
+            let lists = [&snapshot.base_manifest_list, &snapshot.delta_manifest_list];
             let manifests = self.manifests_of(lists, &mut files, unreadable);
             match replay(&manifests) {
                 Ok(live) => self.insert_data_files(Stage::DataFile, &live, &mut files),
@@ -126,10 +130,13 @@ impl Graph {
         if let Some(list) = &snapshot.changelog_manifest_list {
             let manifests = self.manifests_of([list], &mut files, unreadable);
             self.insert_all(Stage::ChangelogFile, &manifests, &mut files);
-        } else if kind == HeadKind::Changelog && snapshot.commit_kind == CommitKind::Append {
-            // Without changelog files the new files of an append are its changes.
+        } else if kind == HeadKind::Changelog {
+            // Without changelog files the changes are the commit's files with new rows.
             let manifests = self.manifests_of([&snapshot.delta_manifest_list], &mut files, unreadable);
-            self.insert_all(Stage::DataFile, &manifests, &mut files);
+            let entries = manifests.iter().flat_map(|manifest| manifest.iter());
+            let is_new = |entry: &&ManifestEntry| entry.file.file_source != Some(FileSource::Compact);
+            let added = entries.filter(|entry| entry.kind == FileKind::Add).filter(is_new);
+            self.insert_data_files(Stage::DataFile, added, &mut files);
         }
         files
     }
