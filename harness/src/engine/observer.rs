@@ -13,6 +13,7 @@ use models::contract::{
     BucketId, Change, Failure, Observation, ObservedOffset, RowKind, RowSet, TablePath, TableSchema, TieredOffsets,
     partition_name,
 };
+use models::paimon::integrity::Rule;
 use models::paimon::{LakeAccess, PaimonTable, Snapshot, TableDirectory, verify};
 use models::store::InMemoryStore;
 use models::tiering::offsets_of;
@@ -126,15 +127,15 @@ impl Observer {
             if let Err(failure) = at_once(self.read_snapshots(table)) {
                 findings.push(FileFinding {
                     file: table.to_string(),
-                    rule: "L10".to_owned(),
+                    rule: Rule::FileReadable.statement().to_owned(),
                     consequence: format!("our reader cannot read the table: {failure}"),
                 });
             }
             let verification = at_once(async { Ok(verify(&*self.lake.objects, table).await) }).unwrap_or_default();
             findings.extend(verification.findings.into_iter().map(|finding| FileFinding {
+                rule: finding.rule.statement().to_owned(),
+                consequence: format!("{}; {}", finding.found, finding.rule.consequence()),
                 file: finding.file,
-                rule: finding.rule.to_owned(),
-                consequence: finding.consequence,
             }));
             self.network.observe(Event::Files { table: table.clone(), findings, orphans: verification.orphans });
         }

@@ -87,6 +87,8 @@ pub enum Precondition {
         /// The newest one that the caller knows; `None` if it knows of none.
         newest_known: Option<u64>,
     },
+    /// `rejected`, if the newest snapshot is not this one; `None`: if there is any.
+    NewestIs(Option<u64>),
 }
 
 /// A commit that took effect.
@@ -171,6 +173,15 @@ impl PaimonTable {
             self.check_layout().await?;
         }
         let latest = latest?;
+        let newest_id = latest.as_ref().map(|latest| latest.id);
+        if let Precondition::NewestIs(expected) = precondition
+            && *expected != newest_id
+        {
+            return Err(Failure::rejected(format!(
+                "table {}: expected {expected:?} to be the newest snapshot, found {newest_id:?}",
+                self.path
+            )));
+        }
         if let (Precondition::NewestOfUser { user, newest_known }, Some(latest)) = (precondition, &latest) {
             let newer = self.newest_of_user_above(latest, user, newest_known.unwrap_or(0)).await?;
             if let Some(newer) = newer {

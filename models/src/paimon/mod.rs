@@ -48,6 +48,7 @@ mod directory;
 mod exclusive_create;
 pub mod integrity;
 mod lake_access;
+pub mod life;
 mod live_files;
 pub mod merge;
 mod option_text;
@@ -68,8 +69,11 @@ pub use changelog::ChangelogProducer;
 pub use commit::{CommitMode, CommitOutcome, CommitRequest, ConflictKind, Precondition, TwoStepOutcome};
 pub use compaction::CompactionKind;
 pub use directory::TableDirectory;
-pub use integrity::{Finding, Verification, verify};
+pub use integrity::{Finding, Verification, inspect, verify};
 pub use lake_access::LakeAccess;
+pub use life::{
+    ConsumersSeen, OrphansSeen, Reachable, Retained, Retention, RollbackTarget, Tag, TimeTravel, reachable_files,
+};
 pub use merge::{MergeFunction, MergeOptions};
 pub use overwrite::OverwriteScope;
 pub use schema_change::{ColumnPosition, SchemaChange};

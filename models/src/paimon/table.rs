@@ -78,7 +78,26 @@ pub struct PaimonTable {
 impl PaimonTable {
     /// Opens a table at its latest schema; `not-found` if there is no such table.
     pub async fn open(lake: &LakeAccess, path: &TablePath) -> Result<PaimonTable, Failure> {
-        let directory = TableDirectory::of(path);
+        Self::open_in(lake, path, TableDirectory::of(path)).await
+    }
+
+    /// Opens a table as one of its branches has it; `not-found` if there is no such branch. Readers and writers of a
+    /// branch see its own snapshots only.
+    pub async fn open_branch(lake: &LakeAccess, path: &TablePath, branch: &str) -> Result<PaimonTable, Failure> {
+        Self::open_in(lake, path, TableDirectory::of(path).on_branch(branch)).await.map_err(|failure| {
+            match failure.code {
+                FailureCode::NotFound => Failure::not_found(format!("table {path} has no branch {branch:?}")),
+                _ => failure,
+            }
+        })
+    }
+
+    /// The same table as one of its branches has it; `not-found` if there is no such branch.
+    pub async fn on_branch(&self, branch: &str) -> Result<PaimonTable, Failure> {
+        Self::open_branch(&self.lake, &self.path, branch).await
+    }
+
+    async fn open_in(lake: &LakeAccess, path: &TablePath, directory: TableDirectory) -> Result<PaimonTable, Failure> {
         let missing = || Failure::not_found(format!("table {path} does not exist in the lake"));
         let listed = lake.objects.list(&directory.schema_directory()).await?;
         let schema_ids = numbers_after(&listed, "schema-");
@@ -125,6 +144,19 @@ impl PaimonTable {
     /// What the table's options say about merging; a definite failure if they make no sense.
     pub fn merge_options(&self) -> Result<&MergeOptions, Failure> {
         (*self.merge_options).as_ref().map_err(Failure::clone)
+    }
+
+    /// The same table as readers of an older or newer version of its schema have it, its columns and its options.
+    pub(super) async fn in_schema(&self, schema_id: u64) -> Result<PaimonTable, Failure> {
+        if schema_id == self.schema_id() {
+            return Ok(self.clone());
+        }
+        let path = self.directory.schema(schema_id);
+        let bytes = read_referenced(&*self.lake.objects, &path).await?;
+        let file = decode_schema(&path, schema_id, &bytes)?;
+        let table = Self::at_schema(&self.lake, &self.path, self.directory.clone(), bytes, file, 0);
+        // It is the same table, whenever this version of its schema was made.
+        Ok(Self { table_uuid: self.table_uuid.clone(), ..table })
     }
 
     /// The table's name.

@@ -155,7 +155,7 @@ async fn defect_cleanup_on_unknown_deletes_the_manifests_of_a_live_snapshot() {
     warehouse.storage.line_up([CreateFault::AnswerLost]);
     assert!(!table.commit(commit).await.unwrap_err().definite);
     let verification = verify(&*warehouse.lake.objects, &path()).await;
-    assert!(verification.findings.iter().all(|finding| finding.rule == "L10"));
+    assert!(verification.findings.iter().all(|finding| finding.rule.property() == "L10"));
     assert!(!verification.findings.is_empty());
 }
 

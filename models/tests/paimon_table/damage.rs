@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use models::contract::{ObjectStore, RowKind, TablePath};
+use models::paimon::integrity::Rule;
 use models::paimon::{CommitMode, OverwriteScope, Verification, verify};
 
 use crate::surroundings::*;
@@ -73,7 +74,7 @@ async fn a_finding_names_the_file_and_the_rule() {
     memory.delete(&data_file).await.unwrap();
     let findings = check(&warehouse).await.findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
-    assert_eq!((findings[0].file.as_str(), findings[0].rule), (data_file.as_str(), "L10"));
+    assert_eq!((findings[0].file.as_str(), findings[0].rule), (data_file.as_str(), Rule::FileExists));
 }
 
 #[tokio::test]

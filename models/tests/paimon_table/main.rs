@@ -9,6 +9,7 @@ mod deletion_vectors;
 mod foreign_tables;
 mod golden;
 mod java_compactions;
+mod life;
 mod merging;
 mod model;
 mod reading_and_writing;

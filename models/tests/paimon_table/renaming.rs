@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures::future::join;
 use models::contract::{Failure, ObjectStore, Row};
 use models::defects::Defects;
+use models::paimon::integrity::Rule;
 use models::paimon::object_stores::{CatalogLock, MemoryObjectStore, RenameSemantics, RenamingObjectStore};
 use models::paimon::{CommitMode, FilesystemCatalog, LakeAccess, PaimonTable, verify};
 
@@ -150,7 +151,7 @@ async fn a_committer_that_believes_a_false_no_damages_the_table_and_the_referenc
     let commit = request(&believing.table, "a", CommitMode::Append, &inserts(&[row(1, "x", "d")])).await;
     assert!(believing.table.commit(commit).await.is_err());
     let findings = verify(&believing.memory, &path()).await.findings;
-    assert!(!findings.is_empty() && findings.iter().all(|finding| finding.rule == "L10"), "{findings:?}");
+    assert!(!findings.is_empty() && findings.iter().all(|finding| finding.rule == Rule::FileExists), "{findings:?}");
 
     let reading_back = renaming(RenameSemantics::FalseButDone, |store| store).await;
     assert_eq!(append(&reading_back.table, "a", &inserts(&[row(1, "x", "d")])).await.snapshot_id, 1);

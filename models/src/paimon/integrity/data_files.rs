@@ -1,134 +1,138 @@
-//! One data file against what its manifest entry says of it.
-//!
-//! It knows one file at a time; how files make a snapshot is the parent module's business.
+//! Data files and changelog files: they exist, are as long as said, parse, and go through the rules of their rows.
 
 use bytes::Bytes;
 
-use crate::contract::Row;
-
-use super::super::binary_row::deserialize;
-use super::super::bucket_function::BucketMode;
-use super::super::data_file::{FileFormat, KeyValue, decode_changes, decode_rows};
-use super::super::scan::{check_size_and_seal, compare_keys};
+use super::super::data_file::{FileFormat, decode_changes, decode_rows};
+use super::super::seal::check_data_file_name;
 use super::super::table::SchemaVersion;
 use super::super::{FormatResult, ManifestEntry};
+use super::check::{Check, Line, Referrer};
+use super::file_content::{Breach, check_changelog, check_changes, check_rows};
+use super::rule::Rule;
 
-/// What is wrong with the file; nothing for a sound one.
-pub(super) fn check_data_file(schema: &SchemaVersion, entry: &ManifestEntry, bytes: &Bytes) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let decoded = check_size_and_seal(entry, bytes).and_then(|()| FileFormat::of_file_name(&entry.file.file_name));
-    let format = match decoded {
-        Ok(format) => format,
-        Err(error) => return vec![error.to_string()],
-    };
-    let checked = if schema.file.primary_keys.is_empty() {
-        decode_rows(&schema.layout, format, bytes).and_then(|rows| {
-            check_row_count(entry, rows.len(), &mut wrong);
-            check_places(schema, entry, rows.iter(), &mut wrong)
-        })
-    } else {
-        decode_changes(&schema.layout, format, bytes).and_then(|changes| {
-            check_row_count(entry, changes.len(), &mut wrong);
-            check_changes(schema, entry, &changes, &mut wrong)?;
-            check_places(schema, entry, changes.iter().map(|change| &change.row), &mut wrong)
-        })
-    };
-    if let Err(error) = checked {
-        wrong.push(error.to_string());
-    }
-    wrong
+/// What a file is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Data,
+    Changelog,
 }
 
-fn check_row_count(entry: &ManifestEntry, found: usize, wrong: &mut Vec<String>) {
-    if entry.file.row_count != found as u64 {
-        wrong.push(format!("expected {} rows as its manifest says, found {found}", entry.file.row_count));
+impl Check<'_> {
+    /// Notes the files that an entry leads to.
+    pub(super) fn refer(&mut self, line: &Line, entry: &ManifestEntry) {
+        let Some(path) = self.path_of(line, entry) else { return };
+        for extra_file in &entry.file.extra_files {
+            let beside = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+            self.reachable.insert(format!("{beside}/{extra_file}"));
+        }
+        self.reachable.insert(path);
     }
-    if entry.file.min_sequence_number > entry.file.max_sequence_number {
-        wrong.push("its lowest sequence number is above its highest".to_owned());
+
+    /// Reads and checks a data file, once however many snapshots refer to it.
+    pub(super) async fn data_file(&mut self, line: &Line, entry: &ManifestEntry, referrer: Referrer<'_>) {
+        self.file(line, entry, referrer, Purpose::Data).await;
+    }
+
+    /// Reads and checks a changelog file, once.
+    pub(super) async fn changelog_file(&mut self, line: &Line, entry: &ManifestEntry, referrer: Referrer<'_>) {
+        self.file(line, entry, referrer, Purpose::Changelog).await;
+    }
+
+    async fn file(&mut self, line: &Line, entry: &ManifestEntry, referrer: Referrer<'_>, purpose: Purpose) {
+        let Some(schema) = line.schemas.get(&entry.file.schema_id) else {
+            self.missing_schema(line, entry.file.schema_id, referrer);
+            return;
+        };
+        let Some(path) = self.path_of(line, entry) else { return };
+        if !self.done.insert(path.clone()) {
+            return;
+        }
+        self.refer(line, entry);
+        if !self.check_place(&path, entry, referrer) {
+            return;
+        }
+        for extra_file in &entry.file.extra_files {
+            self.extra_file(&path, extra_file, referrer).await;
+        }
+        let Some(bytes) = self.read(&path, referrer).await else { return };
+        self.data_files_read += 1;
+        if !self.check_size(&path, referrer, entry.file.file_size, &bytes) {
+            return;
+        }
+        if let Err(error) = check_data_file_name(&entry.file.file_name, &bytes) {
+            self.findings.add(Rule::FileSeal, &path, referrer.snapshot(), error.to_string());
+            return;
+        }
+        let Ok(format) = FileFormat::of_file_name(&entry.file.file_name) else {
+            let found = "its format is none that this check reads";
+            self.findings.add(Rule::NotChecked, &path, referrer.snapshot(), found);
+            return;
+        };
+        if entry.file.write_columns.is_some() {
+            let found = "it has some of its schema's columns only, which this check does not put together";
+            self.findings.add(Rule::NotChecked, &path, referrer.snapshot(), found);
+            return;
+        }
+        match breaches(schema, entry, format, &bytes, purpose) {
+            Ok((rows, breaches)) => {
+                if rows != entry.file.row_count {
+                    self.found_rows.insert(entry.file.file_name.clone(), rows);
+                }
+                for (rule, found) in breaches {
+                    self.findings.add(rule, &path, referrer.snapshot(), found);
+                }
+            }
+            Err(error) => self.unreadable(&path, referrer, &error),
+        }
+    }
+
+    /// A file that belongs to a data file need only be there.
+    async fn extra_file(&mut self, data_file: &str, extra_file: &str, referrer: Referrer<'_>) {
+        if !self.check_name(extra_file, data_file, referrer) {
+            return;
+        }
+        let beside = data_file.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let path = format!("{beside}/{extra_file}");
+        if self.listed.binary_search(&path).is_err() {
+            let found = format!("expected the file, to which {referrer} leads, found none");
+            self.findings.add(Rule::FileExists, &path, referrer.snapshot(), found);
+        }
+    }
+
+    /// Whether an entry names a file of the table; told if not.
+    fn check_place(&mut self, path: &str, entry: &ManifestEntry, referrer: Referrer<'_>) -> bool {
+        if let Some(external) = &entry.file.external_path {
+            let shown: String = external.chars().take(80).collect();
+            let found = format!("its manifest says that it lies outside of the table, at {shown:?}; it is not read");
+            self.findings.add(Rule::FilePlace, path, referrer.snapshot(), found);
+            return false;
+        }
+        self.check_name(&entry.file.file_name, path, referrer)
+    }
+
+    /// Where a data file lies if it lies in the table; `None` if its schema is not there.
+    fn path_of(&self, line: &Line, entry: &ManifestEntry) -> Option<String> {
+        let partition_paths = &line.schemas.get(&entry.file.schema_id)?.partition_paths;
+        Some(self.directory.data_file(partition_paths, &entry.partition, entry.bucket, &entry.file.file_name))
     }
 }
 
-/// Every row is in its partition and in the bucket that its key hashes to; a bucket-unaware table has bucket 0 only.
-fn check_places<'a>(
+/// The rows of the file and the rules that it breaks.
+fn breaches(
     schema: &SchemaVersion,
     entry: &ManifestEntry,
-    rows: impl Iterator<Item = &'a Row>,
-    wrong: &mut Vec<String>,
-) -> FormatResult<()> {
-    let table = schema.file.table_schema();
-    let Ok(bucket_count @ 1..) = u32::try_from(entry.total_buckets) else {
-        if entry.bucket != 0 && schema.buckets.mode() == BucketMode::Unaware {
-            wrong.push(format!("expected bucket 0 in a bucket-unaware table, found {}", entry.bucket));
-        }
-        return check_partition(&table.partition_positions(), entry, rows, wrong);
+    format: FileFormat,
+    bytes: &Bytes,
+    purpose: Purpose,
+) -> FormatResult<(u64, Vec<Breach>)> {
+    if schema.file.primary_keys.is_empty() {
+        let rows = decode_rows(&schema.layout, format, bytes)?;
+        return Ok((rows.len() as u64, check_rows(schema, entry, &rows)));
+    }
+    let changes = decode_changes(&schema.layout, format, bytes)?;
+    let breaches = match purpose {
+        Purpose::Data => check_changes(schema, entry, &changes),
+        Purpose::Changelog => check_changelog(schema, entry, &changes),
     };
-    if entry.bucket >= bucket_count {
-        wrong.push(format!("expected a bucket below {bucket_count}, found {}", entry.bucket));
-    }
-    let rows: Vec<&Row> = rows.collect();
-    for row in &rows {
-        let bucket = schema.buckets.bucket_of_row(row, bucket_count)?;
-        if bucket != entry.bucket {
-            wrong.push(format!(
-                "a row that belongs into bucket {bucket} is in bucket {}; a lookup of its key does not find it",
-                entry.bucket
-            ));
-            break;
-        }
-    }
-    check_partition(&table.partition_positions(), entry, rows.into_iter(), wrong)
-}
-
-fn check_partition<'a>(
-    partition_positions: &[usize],
-    entry: &ManifestEntry,
-    mut rows: impl Iterator<Item = &'a Row>,
-    wrong: &mut Vec<String>,
-) -> FormatResult<()> {
-    let outside = rows.find(|row| {
-        let cells = partition_positions.iter().map(|position| &row[*position]);
-        !cells.eq(entry.partition.cells().iter())
-    });
-    if outside.is_some() {
-        wrong.push("a row of another partition is in it; a filter on the partition does not find it".to_owned());
-    }
-    Ok(())
-}
-
-/// Changes are sorted by key, one a key; keys, deletes and sequence numbers are within what the manifest says.
-fn check_changes(
-    schema: &SchemaVersion,
-    entry: &ManifestEntry,
-    changes: &[KeyValue],
-    wrong: &mut Vec<String>,
-) -> FormatResult<()> {
-    let key_positions = schema.layout.key_positions();
-    if changes.windows(2).any(|pair| compare_keys(key_positions, &pair[0].row, &pair[1].row).is_ge()) {
-        wrong.push("expected its keys to ascend, one change a key".to_owned());
-    }
-    let key_types = schema.key_types();
-    let key_of = |change: Option<&KeyValue>| change.map(|change| change.row.project(key_positions));
-    for (what, serialized, found) in [
-        ("least", &entry.file.min_key, key_of(changes.first())),
-        ("greatest", &entry.file.max_key, key_of(changes.last())),
-    ] {
-        let described = deserialize(&key_types, serialized)?;
-        if found.is_some_and(|found| found != described) {
-            wrong.push(format!("its {what} key is not the one that its manifest says; a lookup may skip it"));
-        }
-    }
-    let deletes = changes.iter().filter(|change| !change.kind.adds()).count() as i64;
-    if entry.file.delete_row_count.is_some_and(|described| described != deletes) {
-        wrong.push(format!("expected {:?} deletes as its manifest says, found {deletes}", entry.file.delete_row_count));
-    }
-    let sequences = || changes.iter().map(|change| change.sequence);
-    let described = (entry.file.min_sequence_number, entry.file.max_sequence_number);
-    let outside = |sequence: i64| sequence < described.0 || sequence > described.1;
-    if sequences().any(outside) {
-        wrong.push(format!(
-            "a sequence number lies outside of {} to {}; an older change of its key may win",
-            described.0, described.1
-        ));
-    }
-    Ok(())
+    Ok((changes.len() as u64, breaches))
 }

@@ -1,0 +1,37 @@
+//! L18: which files nobody leads to.
+
+use super::check::Check;
+
+impl Check<'_> {
+    /// The files that nothing leads to, ascending.
+    pub(super) fn orphans(&self) -> Vec<String> {
+        let root = self.directory.root().len() + 1;
+        let is_orphan = |file: &&String| !self.reachable.contains(*file) && !is_by_product(&file[root..]);
+        self.listed.iter().filter(is_orphan).cloned().collect()
+    }
+}
+
+/// Files that no snapshot leads to and that are meant to be there: marks of finished partitions and tags, addresses of
+/// query services, checksums of the file system. `file` is beneath the table's directory.
+fn is_by_product(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name == "_SUCCESS"
+        || (name.starts_with('.') && name.ends_with(".crc"))
+        || file.starts_with("tag/tag-success-file/")
+        || file.starts_with("service/service-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_products_are_no_orphans() {
+        for file in ["dt=1/_SUCCESS", "snapshot/.snapshot-1.crc", "tag/tag-success-file/t", "service/service-lookup"] {
+            assert!(is_by_product(file), "{file}");
+        }
+        for file in ["bucket-0/data-1-0.parquet", "snapshot/.snapshot-1.x.tmp", "dt=1/_SUCCESS/x", "tag/other"] {
+            assert!(!is_by_product(file), "{file}");
+        }
+    }
+}
