@@ -159,7 +159,8 @@ fn snapshots(contents: &Contents) -> String {
         return "none".to_owned();
     };
     let newest = contents.newest.as_ref().map_or(String::new(), |newest| {
-        format!("; {} is by {}, {:?}", newest.id, newest.commit_user, newest.commit_kind).to_lowercase()
+        let kind = format!("{:?}", newest.commit_kind).to_uppercase();
+        format!("; {} is {kind}, committed by {}", newest.id, newest.commit_user)
     });
     format!("{} from {first} to {last}{newest}", contents.snapshots.len())
 }

@@ -223,6 +223,9 @@ impl PaimonTable {
                 self.path, latest.id
             )));
         }
+        if request.mode == CommitMode::Compact {
+            self.check_compaction_is_current(&request.committable, latest, &live).await?;
+        }
         let mut deletes = match (scope, request.committable.base_snapshot_id) {
             (None, _) | (_, None) => Vec::new(),
             (Some(scope), Some(base_id)) if base_id == latest.id => scope.deletes(&live),

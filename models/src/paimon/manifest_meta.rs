@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use crate::contract::{DataType, PartitionValues};
+use crate::contract::{BucketId, DataType, PartitionValues};
 
 use super::FormatResult;
 use super::column_stats::SimpleStats;
@@ -86,6 +86,13 @@ pub struct ManifestEntry {
     pub total_buckets: i32,
     /// The file.
     pub file: Rc<DataFileMeta>,
+}
+
+impl ManifestEntry {
+    /// The bucket that the file is in.
+    pub(super) fn bucket_id(&self) -> BucketId {
+        BucketId { partition: self.partition.clone(), bucket: self.bucket }
+    }
 }
 
 /// One manifest file, as a manifest list describes it.

@@ -3,7 +3,7 @@
 //! Key tables are merged on read: of all changes of a key the one with the highest sequence number stands, whichever
 //! file or level it is in (L5). Nothing here writes.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -13,30 +13,50 @@ use crate::concurrently;
 use crate::contract::{BucketId, Failure, Filter, Row, RowKind};
 
 use super::data_file::{FileFormat, KeyValue, decode_changes, decode_rows};
+use super::deletion_vectors::{DeletionVector, SnapshotVectors, batch_reads_skip_level_0};
 use super::lake_access::read_referenced;
+use super::manifest::FileSource;
 use super::row_filter::RowFilter;
 use super::schema_evolution::RowEvolution;
 use super::seal::check_file_name;
 use super::table::SchemaVersion;
-use super::{FileKind, FormatError, IndexManifestEntry, ManifestEntry, PaimonTable, Snapshot};
+use super::{FileKind, FormatError, FormatResult, IndexManifestEntry, ManifestEntry, PaimonTable, Snapshot};
 
 /// The beginning of every data file's name.
 pub(super) const DATA_FILE_PREFIX: &str = "data-";
 
 /// What a data file holds, in the columns of the table's schema.
-enum FileContent {
+pub(super) enum FileContent {
+    /// The rows of an append file.
     Rows(Rc<Vec<Row>>),
+    /// The changes of a key-value file.
     Changes(Rc<Vec<KeyValue>>),
+}
+
+impl FileContent {
+    /// What is left of it once the rows that the vector marks are gone.
+    fn without(self, vector: &DeletionVector) -> FormatResult<Self> {
+        Ok(match self {
+            Self::Rows(rows) => Self::Rows(Rc::new(vector.retained(&rows)?.map(|(_, row)| row.clone()).collect())),
+            Self::Changes(changes) => {
+                Self::Changes(Rc::new(vector.retained(&changes)?.map(|(_, change)| change.clone()).collect()))
+            }
+        })
+    }
 }
 
 impl PaimonTable {
     /// The rows of a snapshot that match the filter, by bucket; buckets without any are absent. Rows of append tables
-    /// are in commit order, rows of key tables in key order.
+    /// are in sequence order, which is commit order unless writers raced, rows of key tables in key order. Of key
+    /// tables with deletion vectors only what was compacted is seen, unless the table asks for more.
     pub async fn scan(&self, snapshot: &Snapshot, filter: &Filter) -> Result<BTreeMap<BucketId, Vec<Row>>, Failure> {
         let filter = RowFilter::bind(self, filter)?;
         let mut files = self.manifest_reader().live_files(snapshot).await?;
-        files.retain(|file| filter.may_match_file(file));
-        let buckets = self.read_by_bucket(&files).await?;
+        let vectors = self.deletion_vectors(snapshot, &files, |file| filter.may_match_file(file)).await?;
+        let skips_level_0 = batch_reads_skip_level_0(self.schema());
+        files.retain(|file| filter.may_match_file(file) && (file.file.level > 0 || !skips_level_0));
+        self.sort_oldest_first(&mut files);
+        let buckets = self.read_by_bucket(&files, &vectors).await?;
         let rows_of = |contents: Vec<FileContent>| -> Vec<Row> {
             if self.schema().has_primary_key() {
                 let newest = newest_changes(self.version.layout.key_positions(), &contents);
@@ -56,7 +76,7 @@ impl PaimonTable {
         let manifests = reader.manifests(&reader.list(&snapshot.delta_manifest_list).await?).await?;
         let entries = manifests.iter().flat_map(|manifest| manifest.iter());
         let added: Vec<ManifestEntry> = entries.filter(|entry| entry.kind == FileKind::Add).cloned().collect();
-        let buckets = self.read_by_bucket(&added).await?;
+        let buckets = self.read_by_bucket(&added, &SnapshotVectors::default()).await?;
         let in_sequence = |contents: Vec<FileContent>| -> Vec<(RowKind, Row)> {
             let mut changes: Vec<&KeyValue> = changes(&contents).collect();
             changes.sort_by_key(|change| change.sequence);
@@ -66,9 +86,27 @@ impl PaimonTable {
         Ok(buckets.into_iter().map(|(bucket, contents)| (bucket, in_sequence(contents))).collect())
     }
 
+    /// Sorts files that are in commit order into the order in which their rows count, oldest first. In a merge tree
+    /// a higher level is older than a lower one. In an append bucket sequence numbers tell the order; of files that
+    /// begin at the same number, because their writers raced, a compacted one holds the earliest.
+    pub(super) fn sort_oldest_first(&self, files: &mut [ManifestEntry]) {
+        if self.schema().has_primary_key() {
+            files.sort_by_key(|file| Reverse(file.file.level));
+        } else if self.schema().bucket_count().is_some() {
+            files.sort_by_key(|file| {
+                (file.file.min_sequence_number, file.file.file_source != Some(FileSource::Compact))
+            });
+        }
+    }
+
     /// Reads files side by side; within a bucket their order stays.
-    async fn read_by_bucket(&self, files: &[ManifestEntry]) -> Result<BTreeMap<BucketId, Vec<FileContent>>, Failure> {
-        let contents = concurrently::all_or_first_failure(files.iter().map(|file| self.read_data_file(file))).await?;
+    async fn read_by_bucket(
+        &self,
+        files: &[ManifestEntry],
+        vectors: &SnapshotVectors,
+    ) -> Result<BTreeMap<BucketId, Vec<FileContent>>, Failure> {
+        let read = |file| self.read_data_file(file, vectors.of_file(file));
+        let contents = concurrently::all_or_first_failure(files.iter().map(read)).await?;
         let mut buckets: BTreeMap<BucketId, Vec<FileContent>> = BTreeMap::new();
         for (file, content) in files.iter().zip(contents) {
             let bucket = BucketId { partition: file.partition.clone(), bucket: file.bucket };
@@ -77,7 +115,12 @@ impl PaimonTable {
         Ok(buckets)
     }
 
-    async fn read_data_file(&self, entry: &ManifestEntry) -> Result<FileContent, Failure> {
+    /// What a data file holds, without the rows that the vector marks.
+    pub(super) async fn read_data_file(
+        &self,
+        entry: &ManifestEntry,
+        vector: Option<&DeletionVector>,
+    ) -> Result<FileContent, Failure> {
         let path = self.data_file_path(entry);
         let bytes = read_referenced(&*self.lake.objects, &path).await?;
         check_size_and_seal(entry, &bytes).map_err(|error| error.within(&path))?;
@@ -90,7 +133,12 @@ impl PaimonTable {
                 decode_rows(&written.layout, format, &bytes).map(FileContent::Rows)
             }
         };
-        let evolved = decode().and_then(|content| in_present_columns(&self.version, &written, content));
+        let evolved = decode().and_then(|mut content| {
+            if let Some(vector) = vector {
+                content = content.without(vector)?;
+            }
+            in_present_columns(&self.version, &written, content)
+        });
         Ok(evolved.map_err(|error| error.within(&path))?)
     }
 
@@ -163,10 +211,11 @@ fn changes(contents: &[FileContent]) -> impl Iterator<Item = &KeyValue> {
 }
 
 /// Of each key the change with the highest sequence number, in key order (L5). Writers that raced from one base may
-/// have used the same number; then the later commit stands.
+/// have used the same number; then the later content stands, which is the one at the lower level, and within level 0
+/// that of the later commit.
 fn newest_changes<'a>(key_positions: &'a [usize], contents: &'a [FileContent]) -> impl Iterator<Item = &'a KeyValue> {
     let mut sorted: Vec<&KeyValue> = changes(contents).collect();
-    // The sort is stable: equal keys and sequence numbers stay in commit order.
+    // The sort is stable: equal keys and sequence numbers stay in the order of age.
     sorted.sort_by(|a, b| compare_keys(key_positions, &a.row, &b.row).then(a.sequence.cmp(&b.sequence)));
     let mut sorted = sorted.into_iter().peekable();
     std::iter::from_fn(move || {

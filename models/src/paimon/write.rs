@@ -2,19 +2,20 @@
 //!
 //! It must never know who writes or why; which sequence numbers are free it learns from the snapshot that it is given.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use bytes::Bytes;
 
 use crate::concurrently;
-use crate::contract::{BucketId, DataType, Failure, Row, RowKind};
+use crate::contract::{BucketId, DataType, Failure, FailureCode, Row, RowKind};
 use crate::defects::Defect;
 
 use super::binary_row::serialize;
 use super::column_stats::SimpleStats;
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
+use super::live_files::{FileIdentity, identity};
 use super::manifest::FileSource;
 use super::scan::{DATA_FILE_PREFIX, compare_keys};
 use super::schema_rules::file_format;
@@ -49,8 +50,8 @@ impl Committable {
 }
 
 /// The content of one data file before it is a file.
-struct Encoded {
-    bytes: Bytes,
+pub(super) struct Encoded {
+    pub(super) bytes: Bytes,
     row_count: u64,
     delete_row_count: i64,
     min_key: Vec<u8>,
@@ -111,7 +112,10 @@ impl PaimonTable {
     /// Deletes the files of a committable that is in no snapshot and never will be. After a commit whose outcome is
     /// unknown this must not be called (L10).
     pub async fn abort(&self, committable: &Committable) -> Result<(), Failure> {
-        let data_files = committable.added.iter().chain(&committable.changelog).map(|entry| self.data_file_path(entry));
+        // A file that only moves to another level is live and stays so.
+        let moved: BTreeSet<FileIdentity<'_>> = committable.deleted.iter().map(identity).collect();
+        let added = committable.added.iter().filter(|entry| !moved.contains(&identity(entry)));
+        let data_files = added.chain(&committable.changelog).map(|entry| self.data_file_path(entry));
         let index_files = committable.index.iter().filter(|entry| entry.kind == FileKind::Add);
         let index_files = index_files.map(|entry| self.index_file_path(entry));
         let deletes = data_files.chain(index_files).map(|path| async move { self.lake.objects.delete(&path).await });
@@ -134,6 +138,22 @@ impl PaimonTable {
             *known = entry.file.max_sequence_number.max(*known);
         }
         Ok(highest)
+    }
+
+    /// In a key table with dynamic buckets an index says which bucket a key is in. It is not kept here, so such tables
+    /// are read and never written: a key would end up in two buckets.
+    pub(super) fn check_buckets_are_fixed(&self, statement: &str) -> Result<(), Failure> {
+        if !self.schema.has_primary_key() || self.schema.bucket_count().is_some() {
+            return Ok(());
+        }
+        Err(Failure::definite(
+            FailureCode::Unsupported,
+            format!(
+                "table {}: expected a fixed number of buckets to {statement} a key table, found dynamic buckets \
+                 (`bucket` is not 1 or more)",
+                self.path
+            ),
+        ))
     }
 
     fn check_bucket(&self, bucket: &BucketId) -> Result<(), Failure> {
@@ -159,9 +179,19 @@ impl PaimonTable {
             return Err(FormatError::new(format!("expected inserts into an append table, found {kind:?}")));
         }
         let rows: Vec<Row> = changes.iter().map(|(_, row)| row.clone()).collect();
+        self.encode_append_rows(format, first_sequence, &rows)
+    }
+
+    /// A file of these rows of an append table; there is at least one.
+    pub(super) fn encode_append_rows(
+        &self,
+        format: FileFormat,
+        first_sequence: i64,
+        rows: &[Row],
+    ) -> FormatResult<Encoded> {
         let no_key = serialize(&[], &Row::new(Vec::new()))?;
         Ok(Encoded {
-            bytes: encode_rows(&self.version.layout, format, &rows)?,
+            bytes: encode_rows(&self.version.layout, format, rows)?,
             row_count: rows.len() as u64,
             delete_row_count: 0,
             min_key: no_key.clone(),
@@ -189,20 +219,26 @@ impl PaimonTable {
         // Newest first within a key, so that deduplication keeps the newest.
         sorted.sort_by(|a, b| compare_keys(key_positions, &a.row, &b.row).then(b.sequence.cmp(&a.sequence)));
         sorted.dedup_by(|next, kept| compare_keys(key_positions, &next.row, &kept.row).is_eq());
+        self.encode_sorted_changes(format, &sorted)
+    }
+
+    /// A file of these changes, which are sorted by key, one a key; there is at least one.
+    pub(super) fn encode_sorted_changes(&self, format: FileFormat, sorted: &[KeyValue]) -> FormatResult<Encoded> {
+        let key_positions = self.version.layout.key_positions();
         let keys: Vec<Row> = sorted.iter().map(|change| change.row.project(key_positions)).collect();
         let column_types = self.column_types();
         let key_types = self.version.key_types();
         let sequences = || sorted.iter().map(|change| change.sequence);
         Ok(Encoded {
-            bytes: encode_changes(&self.version.layout, format, &sorted)?,
+            bytes: encode_changes(&self.version.layout, format, sorted)?,
             row_count: sorted.len() as u64,
             delete_row_count: sorted.iter().filter(|change| !change.kind.adds()).count() as i64,
             min_key: keys.first().map_or(Ok(Vec::new()), |key| serialize(&key_types, key))?,
             max_key: keys.last().map_or(Ok(Vec::new()), |key| serialize(&key_types, key))?,
             key_stats: SimpleStats::of(&key_types, keys.iter())?,
             value_stats: SimpleStats::of(&column_types, sorted.iter().map(|change| &change.row))?,
-            first_sequence: sequences().min().unwrap_or(first_sequence),
-            last_sequence: sequences().max().unwrap_or(first_sequence),
+            first_sequence: sequences().min().unwrap_or_default(),
+            last_sequence: sequences().max().unwrap_or_default(),
         })
     }
 
@@ -210,7 +246,8 @@ impl PaimonTable {
         self.schema.columns.iter().map(|column| column.data_type.clone()).collect()
     }
 
-    fn entry_of(
+    /// The manifest entry of a new file at level 0. `occurrence` tells the files of one subject apart.
+    pub(super) fn entry_of(
         &self,
         subject: &str,
         occurrence: u64,

@@ -1,7 +1,11 @@
 //! Damage of tags, branches, changelogs, consumers, index manifests and statistics.
 
+use std::collections::BTreeMap;
+
 use models::contract::{Row, Value};
 use models::paimon::FileKind;
+use models::paimon::deletion_vectors::DeletionVector;
+use models::paimon::deletion_vectors::index_file::encode_index_file;
 use models::paimon::index_manifest::{
     DELETION_VECTORS_INDEX, DeletionVectorMeta, HASH_INDEX, IndexManifestEntry, encode_index_manifest,
 };
@@ -158,22 +162,49 @@ fn an_index_of_another_length_than_it_says_is_named() {
     indexed(HASH_INDEX, 3, None, &[0; 8]).expect(Rule::Index, "index/index-a-0");
 }
 
+/// Gives the newest snapshot an index file with the vector of one file, which deletes these positions.
+fn marked(data_file: &str, positions: &[u64], damage: impl FnOnce(&mut DeletionVectorMeta, &mut Vec<u8>)) -> Damaged {
+    let vector: DeletionVector = positions.iter().copied().collect();
+    let (bytes, mut places) = encode_index_file(&BTreeMap::from([(data_file.to_owned(), vector)])).unwrap();
+    let mut bytes = bytes.to_vec();
+    damage(&mut places[0], &mut bytes);
+    indexed(DELETION_VECTORS_INDEX, 1, Some(places), &bytes)
+}
+
+/// A live file of the bucket that the index belongs to.
+fn a_live_file() -> String {
+    let files = Damaged::copy_of(KEY).data_files();
+    let file = files.iter().find(|file| file.contains("dt=d1/bucket-0")).unwrap();
+    file.rsplit('/').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_sound_deletion_vector_is_sound() {
+    assert_eq!(marked(&a_live_file(), &[0], |_, _| ()).findings(), []);
+}
+
 #[test]
 fn a_deletion_vector_of_a_file_that_is_not_live_is_named() {
-    let vector =
-        DeletionVectorMeta { data_file: "data-lost-0.parquet".to_owned(), offset: 1, length: 4, cardinality: None };
-    let table = indexed(DELETION_VECTORS_INDEX, 1, Some(vec![vector]), &[1; 20]);
-    assert_eq!(table.findings()[0], (Rule::DeletionVector, "manifest/index-manifest-a-0".to_owned()));
+    marked("data-lost-0.parquet", &[0], |_, _| ()).expect(Rule::DeletionVector, "manifest/index-manifest-a-0");
+}
+
+#[test]
+fn a_deletion_vector_of_rows_that_the_file_does_not_have_is_named() {
+    marked(&a_live_file(), &[1_000_000], |_, _| ()).expect(Rule::DeletionVector, "index/index-a-0");
 }
 
 #[test]
 fn a_deletion_vector_beyond_its_file_is_named() {
-    let table = Damaged::copy_of(KEY);
-    let file = table.data_files().into_iter().find(|file| file.contains("dt=d1/bucket-0")).unwrap();
-    let data_file = file.rsplit('/').next().unwrap().to_owned();
     for (offset, length) in [(1, u32::MAX), (u32::MAX, 1), (10, 4)] {
-        let vector = DeletionVectorMeta { data_file: data_file.clone(), offset, length, cardinality: Some(1) };
-        let table = indexed(DELETION_VECTORS_INDEX, 1, Some(vec![vector]), &[1; 20]);
+        let table = marked(&a_live_file(), &[0], |place, _| (place.offset, place.length) = (offset, length));
+        table.expect(Rule::DeletionVector, "index/index-a-0");
+    }
+}
+
+#[test]
+fn a_flipped_byte_of_a_deletion_vector_is_named() {
+    for position in [0, 4, 8, 12, 20] {
+        let table = marked(&a_live_file(), &[0], |_, bytes| bytes[position] ^= 1);
         table.expect(Rule::DeletionVector, "index/index-a-0");
     }
 }

@@ -9,10 +9,14 @@ fn tables_of_other_writers_are_sound() {
     for table in ALL {
         let (verification, contents) = Damaged::copy_of(table).inspect();
         assert_eq!((&*verification.findings, &*verification.notes), (&[][..], &[][..]), "{table:?}");
-        // One writer left a file behind that it never committed.
-        let left_behind = usize::from(table == ("paimon-rs-0.4.0", "app"));
+        // One writer left files behind that it never committed.
+        let left_behind = match table {
+            ("paimon-rs-0.4.0", "app") => 1,
+            ("paimon-rs-0.4.0", "pk") => 2,
+            _ => 0,
+        };
         assert_eq!(verification.orphans.len(), left_behind, "{table:?}: {:?}", verification.orphans);
-        assert_eq!((contents.snapshots, contents.live_files > 0), (vec![1, 2, 3], true), "{table:?}");
+        assert!(contents.snapshots.len() >= 3 && contents.live_files > 0, "{table:?}: {contents:?}");
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod catalog_guards;
 mod committing;
+mod compaction;
 mod damage;
+mod deletion_vectors;
 mod foreign_tables;
 mod model;
 mod reading_and_writing;

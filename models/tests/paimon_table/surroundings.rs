@@ -15,7 +15,8 @@ use models::contract::{
 use models::defects::Defects;
 use models::paimon::object_stores::MemoryObjectStore;
 use models::paimon::{
-    CommitMode, CommitOutcome, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition, Snapshot,
+    CommitMode, CommitOutcome, CommitRequest, CompactionKind, FilesystemCatalog, LakeAccess, PaimonTable, Precondition,
+    SchemaFile, Snapshot,
 };
 
 /// Simulated time and draws that depend on nothing but their key.
@@ -199,6 +200,13 @@ impl Warehouse {
         self.open().await
     }
 
+    /// Creates and opens `db.t` as another catalog may have: nobody checks the definition.
+    pub async fn create_unchecked(&self, schema: &TableSchema) -> PaimonTable {
+        let schema_file = SchemaFile::first(schema, 0).encode().unwrap();
+        self.storage.memory.put("db.db/t/schema/schema-0", schema_file).await.unwrap();
+        PaimonTable::open(&self.lake, &path()).await.unwrap()
+    }
+
     /// Opens `db.t`.
     pub async fn open(&self) -> PaimonTable {
         self.catalog.table(&path()).await.unwrap()
@@ -242,6 +250,32 @@ pub async fn request(
 /// Writes and commits an append.
 pub async fn append(table: &PaimonTable, subject: &str, changes: &[(RowKind, Row)]) -> CommitOutcome {
     table.commit(request(table, subject, CommitMode::Append, changes).await).await.unwrap()
+}
+
+/// Plans a compaction of the newest snapshot; the request is ready to be committed, if there is anything to do.
+pub async fn compaction(table: &PaimonTable, subject: &str, kind: CompactionKind) -> Option<CommitRequest> {
+    let base = table.latest_snapshot().await.unwrap()?;
+    let committable = table.compact(subject, &base, kind).await.unwrap()?;
+    Some(CommitRequest {
+        subject: subject.to_owned(),
+        user: subject.to_owned(),
+        identifier: 1,
+        mode: CommitMode::Compact,
+        properties: BTreeMap::new(),
+        committable,
+        precondition: Precondition::None,
+    })
+}
+
+/// Compacts and commits; whether there was anything to do.
+pub async fn compact(table: &PaimonTable, subject: &str, kind: CompactionKind) -> bool {
+    match compaction(table, subject, kind).await {
+        None => false,
+        Some(request) => {
+            table.commit(request).await.unwrap();
+            true
+        }
+    }
 }
 
 /// The newest snapshot.
