@@ -15,7 +15,6 @@ use super::binary_row::serialize;
 use super::column_stats::SimpleStats;
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
-use super::live_files::{FileIdentity, identity};
 use super::manifest::FileSource;
 use super::scan::{DATA_FILE_PREFIX, compare_keys};
 use super::schema_rules::file_format;
@@ -113,8 +112,10 @@ impl PaimonTable {
     /// unknown this must not be called (L10).
     pub async fn abort(&self, committable: &Committable) -> Result<(), Failure> {
         // A file that only moves to another level is live and stays so.
-        let moved: BTreeSet<FileIdentity<'_>> = committable.deleted.iter().map(identity).collect();
-        let added = committable.added.iter().filter(|entry| !moved.contains(&identity(entry)));
+        // Whatever its level, it is one file in the storage.
+        let place = |entry: &ManifestEntry| self.data_file_path(entry);
+        let moved: BTreeSet<String> = committable.deleted.iter().map(place).collect();
+        let added = committable.added.iter().filter(|entry| !moved.contains(&place(entry)));
         let data_files = added.chain(&committable.changelog).map(|entry| self.data_file_path(entry));
         let index_files = committable.index.iter().filter(|entry| entry.kind == FileKind::Add);
         let index_files = index_files.map(|entry| self.index_file_path(entry));
