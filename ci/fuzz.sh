@@ -18,7 +18,7 @@ if ! command -v cargo-fuzz >/dev/null; then
   fi
 fi
 
-# cargo-fuzz sets RUSTFLAGS, so the jail's switches of .cargo/config.toml do not reach this build. The decoders need none.
+# cargo-fuzz sets RUSTFLAGS, so the switches of .cargo/config.toml do not reach this build. The decoders need none.
 fixtures=models/tests/fixtures
 for target in "${targets[@]}"; do
   corpus="ci/fuzz/corpus/$target"
