@@ -63,6 +63,11 @@ fn bad_input_ends_with_64_and_a_sentence() {
         (&["check", "missing.jsonl"], &["missing.jsonl", "cannot be read"]),
         (&["check", "history.jsonl"], &["history.jsonl", "line 1", "expected the header of a history"]),
         (&["check", "no-bundle"], &["no-bundle is a directory", "expected a history file"]),
+        (&["inspect", "missing"], &["expected the directory of a table", "missing"]),
+        (&["inspect", "noise"], &["noise is no directory"]),
+        (&["inspect", "no-bundle"], &["no schema directory in no-bundle"]),
+        (&["inspect", "no-bundle", "--snapshot", "1"], &["--rows"]),
+        (&["inspect", "no-bundle", "--rows", "--json"], &["--rows", "--json"]),
         (&["certify", "--seeds", "9..3"], &["--seeds", "a range of seeds that is not empty"]),
         (&["certify", "--seeds", "5..5"], &["--seeds", "a range of seeds that is not empty"]),
         (&["certify", "--seeds", "many"], &["--seeds", "a number of seeds like 500"]),
@@ -294,4 +299,79 @@ fn seeds_and_trace_may_come_from_the_environment() {
     let output = run.env("LAKESTREAM_CERTIFY_SEEDS", "3..4").env("LAKESTREAM_CERTIFY_TRACE", "1").output().unwrap();
     assert_eq!(status(&output), 0);
     assert!(stdout(&output).starts_with("{\"history\":1,"), "the trace is the history");
+}
+
+/// A copy of a table that pypaimon wrote, in `t`.
+fn copy_of_a_table(place: &Path) {
+    let original =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/tests/fixtures/warehouse-pypaimon-2.1.0/db.db/pk");
+    let mut directories = vec![original.clone()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                directories.push(entry.path());
+            } else {
+                let target = place.join("t").join(entry.path().strip_prefix(&original).unwrap());
+                fs::create_dir_all(target.parent().unwrap()).unwrap();
+                fs::copy(entry.path(), target).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sound_table_is_inspected_and_its_rows_are_printed() {
+    let place = place();
+    copy_of_a_table(place.path());
+    let output = call(place.path(), &["inspect", "t"]);
+    let text = stdout(&output);
+    assert_eq!(status(&output), 0, "{text}{}", stderr(&output));
+    for part in ["Primary-key table, key id, dt, partitioned by dt, bucket 2", "3 from 1 to 3", "9 rows", "no findings"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+
+    let newest = call(place.path(), &["inspect", "t", "--rows"]);
+    let rows = stdout(&newest);
+    assert_eq!(status(&newest), 0, "{}", stderr(&newest));
+    assert!(rows.lines().count() > 0 && rows.lines().all(|line| line.starts_with("{\"id\":")), "{rows}");
+    assert!(stderr(&newest).contains("no findings"));
+    let first = call(place.path(), &["inspect", "t", "--rows", "--snapshot", "1"]);
+    assert_eq!(status(&first), 0);
+    assert_ne!(stdout(&first), rows);
+    let absent = call(place.path(), &["inspect", "t", "--rows", "--snapshot", "9"]);
+    assert_eq!(status(&absent), 64);
+    assert!(stderr(&absent).contains("no snapshot 9"), "{}", stderr(&absent));
+}
+
+#[test]
+fn a_damaged_table_ends_with_1_and_names_rule_and_file() {
+    let place = place();
+    copy_of_a_table(place.path());
+    fs::remove_file(place.path().join("t/snapshot/snapshot-2")).unwrap();
+    let output = call(place.path(), &["inspect", "t"]);
+    assert_eq!(status(&output), 1);
+    assert!(stdout(&output).contains("snapshot-chain snapshot/snapshot-2\n"), "{}", stdout(&output));
+
+    let output = call(place.path(), &["inspect", "t", "--json"]);
+    assert_eq!(status(&output), 1);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let finding = &json["findings"][0];
+    assert_eq!((&finding["rule"], &finding["file"]), (&"snapshot-chain".into(), &"snapshot/snapshot-2".into()));
+    for field in ["property", "statement", "found", "consequence"] {
+        assert!(finding[field].as_str().is_some_and(|text| !text.is_empty()), "{field} in {finding}");
+    }
+    assert_eq!(json["table"]["snapshots"], serde_json::json!([1, 3]));
+}
+
+#[test]
+fn an_orphan_counts_only_where_it_is_asked_for() {
+    let place = place();
+    copy_of_a_table(place.path());
+    fs::write(place.path().join("t/dt=d1/bucket-0/data-left-over-0.parquet"), "x").unwrap();
+    let output = call(place.path(), &["inspect", "t"]);
+    assert_eq!(status(&output), 0);
+    assert!(stdout(&output).contains("dt=d1/bucket-0/data-left-over-0.parquet"), "{}", stdout(&output));
+    assert_eq!(status(&call(place.path(), &["inspect", "t", "--strict"])), 1);
 }

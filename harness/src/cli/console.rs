@@ -107,6 +107,17 @@ impl Console {
         }
         bar
     }
+
+    /// A count of files on stderr while they are read, hidden where nobody would see it move.
+    pub fn file_progress(&self) -> ProgressBar {
+        let hidden = self.options.quiet || !io::stderr().is_terminal();
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} files read · {elapsed}") {
+            bar.set_style(style);
+        }
+        bar
+    }
 }
 
 /// An error that ends a command, for people.

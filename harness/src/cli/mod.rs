@@ -6,6 +6,7 @@
 mod certify;
 mod check;
 mod console;
+mod inspect;
 mod list;
 mod names;
 mod replay;
@@ -43,6 +44,8 @@ enum Command {
     Replay(replay::Options),
     /// Judge a history (JSON lines); no system is needed
     Check(check::Options),
+    /// Verify a Paimon table on disk, whoever wrote it; print its rows
+    Inspect(inspect::Options),
     /// Show what there is
     List(list::Options),
 }
@@ -90,6 +93,7 @@ fn dispatch() -> Status {
         Command::Run(options) => run::run(&options, console),
         Command::Replay(options) => replay::replay(&options, &console),
         Command::Check(options) => check::check(&options, &console),
+        Command::Inspect(options) => inspect::inspect_table(&options, console),
         Command::List(options) => list::list(&options, &console),
     };
     match result {

@@ -5,6 +5,7 @@
 pub mod bundle;
 pub mod certificate;
 pub mod findings;
+pub mod inspection;
 pub mod junit;
 pub mod paint;
 pub mod paragraph;

@@ -95,12 +95,13 @@ impl ManifestReader<'_> {
     }
 }
 
-/// What makes two entries speak of the same file.
-pub(super) type FileIdentity<'a> = (&'a PartitionValues, u32, &'a str);
+/// What makes two entries speak of the same file: partition, bucket, level and name. A file that moved to another level
+/// since a commit was planned is not the one that the commit deletes.
+pub(super) type FileIdentity<'a> = (&'a PartitionValues, u32, i32, &'a str);
 
 /// The file that an entry speaks of.
 pub(super) fn identity(entry: &ManifestEntry) -> FileIdentity<'_> {
-    (&entry.partition, entry.bucket, &entry.file.file_name)
+    (&entry.partition, entry.bucket, entry.file.level, &entry.file.file_name)
 }
 
 /// The files that are live after these manifests, in the order in which they were added. Every delete must name a

@@ -149,11 +149,13 @@ impl PaimonTable {
                 decode_rows(&written.layout, format, &bytes).map(FileContent::Rows)
             }
         };
-        let mut content = decode().map_err(|error| error.within(&path))?;
-        if let Some(vector) = vector {
-            content = content.without(vector).map_err(|error| error.within(&path))?;
-        }
-        Ok(in_present_columns(&self.version, &written, content).map_err(|error| error.within(&path))?)
+        let evolved = decode().and_then(|mut content| {
+            if let Some(vector) = vector {
+                content = content.without(vector)?;
+            }
+            in_present_columns(&self.version, &written, content)
+        });
+        Ok(evolved.map_err(|error| error.within(&path))?)
     }
 
     /// Where a data file is.

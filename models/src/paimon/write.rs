@@ -16,7 +16,6 @@ use super::changelog::changelog_file_format;
 use super::column_stats::{KEY_CHARACTERS, SimpleStats, VALUE_CHARACTERS};
 use super::data_file::{FileFormat, KeyValue, encode_changes, encode_rows};
 use super::lake_access::before_any_effect;
-use super::live_files::identity;
 use super::manifest::FileSource;
 use super::schema_rules::{changelog_file_prefix, data_file_prefix, file_format};
 use super::seal::sealed_uuid;
@@ -79,6 +78,7 @@ impl PaimonTable {
     ) -> Result<Committable, Failure> {
         self.check_buckets_are_fixed("write")?;
         let merge = self.merge_options()?;
+        self.version.buckets.mode().check_writable()?;
         let highest = self.highest_sequences(base).await.map_err(before_any_effect)?;
         let format = file_format(&self.schema)?;
         let mut committable =
@@ -133,9 +133,11 @@ impl PaimonTable {
     /// Deletes the files of a committable that is in no snapshot and never will be. After a commit whose outcome is
     /// unknown this must not be called (L10).
     pub async fn abort(&self, committable: &Committable) -> Result<(), Failure> {
-        // A file that only moves to another level is added and deleted, and stays.
-        let moved: BTreeSet<_> = committable.deleted.iter().map(identity).collect();
-        let added = committable.added.iter().filter(|entry| !moved.contains(&identity(entry)));
+        // A file that only moves to another level is live and stays so.
+        // Whatever its level, it is one file in the storage.
+        let place = |entry: &ManifestEntry| self.data_file_path(entry);
+        let moved: BTreeSet<String> = committable.deleted.iter().map(place).collect();
+        let added = committable.added.iter().filter(|entry| !moved.contains(&place(entry)));
         let data_files = added.chain(&committable.changelog).map(|entry| self.data_file_path(entry));
         let index_files = committable.index.iter().filter(|entry| entry.kind == FileKind::Add);
         let index_files = index_files.map(|entry| self.index_file_path(entry));

@@ -68,7 +68,8 @@ impl Check<'_> {
             self.findings.add(Rule::NotChecked, &path, referrer.snapshot(), found);
             return;
         };
-        if entry.file.write_columns.is_some() {
+        let has_all = |columns: &Vec<String>| schema.file.fields.iter().all(|field| columns.contains(&field.name));
+        if entry.file.write_columns.as_ref().is_some_and(|columns| !has_all(columns)) {
             let found = "it has some of its schema's columns only, which this check does not put together";
             self.findings.add(Rule::NotChecked, &path, referrer.snapshot(), found);
             return;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::contract::PartitionValues;
 
+use super::super::deletion_vectors::index_file::decode_vector;
 use super::super::index_manifest::{
     DELETION_VECTORS_INDEX, DeletionVectorMeta, HASH_INDEX, IndexManifestEntry, decode_index_manifest,
 };
@@ -19,8 +20,6 @@ use super::snapshots::SnapshotFiles;
 const IN_DATA_FILE_DIRECTORY: &str = "index-file-in-data-file-dir";
 /// Each hash of a hash index has so many bytes.
 const HASH_BYTES: u64 = 4;
-/// Around each deletion vector: its length before it, its checksum after it.
-const BYTES_AROUND_A_VECTOR: u64 = 8;
 
 impl Check<'_> {
     /// Checks the index manifest of a snapshot, where it has one, and all that it leads to.
@@ -59,7 +58,10 @@ impl Check<'_> {
                     let found = format!("expected one deletion vector a data file, found two of {}", vector.data_file);
                     self.findings.add(Rule::DeletionVector, &path, referrer.snapshot(), found);
                 }
-                if let Some(found) = without_rows(files, entry, vector) {
+                if rows_of(files, entry, vector).is_none() {
+                    let file = &vector.data_file;
+                    let found =
+                        format!("expected deletion vectors of live files of bucket {bucket}, found one of {file}");
                     self.findings.add(Rule::DeletionVector, &path, referrer.snapshot(), found);
                 }
             }
@@ -70,7 +72,7 @@ impl Check<'_> {
                 }
                 None => format!("{}/index/{}", self.directory.root(), entry.file_name),
             };
-            self.index_file(&path, &file, entry, referrer).await;
+            self.index_file(files, &path, &file, entry, referrer).await;
         }
     }
 
@@ -101,7 +103,14 @@ impl Check<'_> {
         }
     }
 
-    async fn index_file(&mut self, manifest: &str, path: &str, entry: &IndexManifestEntry, referrer: Referrer<'_>) {
+    async fn index_file(
+        &mut self,
+        files: &SnapshotFiles,
+        manifest: &str,
+        path: &str,
+        entry: &IndexManifestEntry,
+        referrer: Referrer<'_>,
+    ) {
         if let Some(external) = &entry.external_path {
             let shown: String = external.chars().take(80).collect();
             let found = format!("its manifest says that it lies outside of the table, at {shown:?}; it is not read");
@@ -124,29 +133,26 @@ impl Check<'_> {
             return;
         }
         for vector in entry.deletion_vectors.iter().flatten() {
-            let end = u64::from(vector.offset) + u64::from(vector.length) + BYTES_AROUND_A_VECTOR;
-            if end > entry.file_size {
-                let (offset, size) = (vector.offset, entry.file_size);
-                let found = format!("expected a deletion vector from byte {offset} to {end}, found a file of {size}");
+            let rows = rows_of(files, entry, vector);
+            let wrong = match decode_vector(&bytes, vector) {
+                Err(error) => Some(error.to_string()),
+                Ok(decoded) => {
+                    decoded.positions().last().zip(rows).filter(|(last, rows)| last >= rows).map(|(last, rows)| {
+                        format!("expected deleted positions below {rows} in {}, found {last}", vector.data_file)
+                    })
+                }
+            };
+            if let Some(found) = wrong {
                 self.findings.add(Rule::DeletionVector, path, referrer.snapshot(), found);
             }
         }
     }
 }
 
-/// What is wrong with a vector of a file that is not live, or has fewer rows than are deleted.
-fn without_rows(files: &SnapshotFiles, entry: &IndexManifestEntry, vector: &DeletionVectorMeta) -> Option<String> {
+/// The rows of the data file that a vector belongs to; `None` if it is not live.
+fn rows_of(files: &SnapshotFiles, entry: &IndexManifestEntry, vector: &DeletionVectorMeta) -> Option<u64> {
     let bucket = i64::from(entry.bucket);
     let from = (entry.partition.clone(), bucket, i32::MIN, String::new());
     let mut of_bucket = files.live.range(from..).take_while(|(name, _)| name.0 == entry.partition && name.1 == bucket);
-    match of_bucket.find(|(name, _)| name.3 == vector.data_file) {
-        None => Some(format!(
-            "expected deletion vectors of live files of bucket {bucket}, found one of {}",
-            vector.data_file
-        )),
-        Some((_, file)) => vector.cardinality.filter(|deleted| *deleted > file.file.row_count).map(|deleted| {
-            let rows = file.file.row_count;
-            format!("expected at most {rows} deleted rows of {}, which has no more, found {deleted}", vector.data_file)
-        }),
-    }
+    of_bucket.find(|(name, _)| name.3 == vector.data_file).map(|(_, file)| file.file.row_count)
 }

@@ -80,15 +80,17 @@ mod tests {
     #[test]
     fn each_kind_of_nonsense_is_named() {
         assert_eq!(senseless(&schema()), None);
-        let nonsense: [(fn(&mut SchemaFile), &str); 4] = [
-            (|file| file.fields[1].name = "id".to_owned(), "\"id\" twice"),
-            (|file| file.fields[1].id = 0, "0 twice"),
-            (|file| file.highest_field_id = 0, "up to highestFieldId 0"),
-            (|file| file.partition_keys = vec!["dt".to_owned()], "\"dt\", which is none"),
-        ];
-        for (change, sentence) in nonsense {
-            let mut file = schema();
-            change(&mut file);
+        let [mut same_name, mut same_id, mut id_too_high, mut no_such_key] = [(); 4].map(|()| schema());
+        same_name.fields[1].name = "id".to_owned();
+        same_id.fields[1].id = 0;
+        id_too_high.highest_field_id = 0;
+        no_such_key.partition_keys = vec!["dt".to_owned()];
+        for (file, sentence) in [
+            (same_name, "\"id\" twice"),
+            (same_id, "0 twice"),
+            (id_too_high, "up to highestFieldId 0"),
+            (no_such_key, "\"dt\", which is none"),
+        ] {
             assert!(senseless(&file).unwrap().contains(sentence), "{sentence}");
         }
     }

@@ -45,8 +45,7 @@ impl TableOnDisk {
             return Err(format!("expected the directory of a table, found that {shown} is no directory"));
         }
         fs::read_dir(&root).map_err(|error| format!("the directory {shown} cannot be read: {error}"))?;
-        let is_there = |part: &&str| root.join(part).symlink_metadata().is_ok();
-        if !["schema", "snapshot", "manifest"].iter().any(is_there) {
+        if !["schema", "snapshot", "manifest"].iter().any(|part| root.join(part).symlink_metadata().is_ok()) {
             return Err(format!("expected the directory of a Paimon table, found no schema directory in {shown}"));
         }
         Ok(Self { root, on_read: Box::new(on_read) })

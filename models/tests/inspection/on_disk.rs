@@ -1,0 +1,137 @@
+//! A directory on disk: what only file systems have. Links are never followed, odd files never opened, large ones never
+//! read.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use futures::FutureExt;
+use models::contract::ObjectStore;
+use models::paimon::integrity::{Rule, TableOnDisk};
+use models::paimon::{Verification, inspect};
+use tempfile::TempDir;
+
+use crate::damaged::{KEY, files_beneath, original};
+
+/// A copy of a table on disk.
+fn copy() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let original = original(KEY);
+    for file in files_beneath(&original) {
+        let target = directory.path().join(&file);
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(original.join(&file), target).unwrap();
+    }
+    directory
+}
+
+fn check(directory: &Path) -> Verification {
+    let table = TableOnDisk::open(directory, |_| ()).unwrap();
+    inspect(&table, &table.path()).now_or_never().unwrap().0
+}
+
+fn findings(directory: &Path) -> Vec<(Rule, String)> {
+    let findings = check(directory).findings;
+    findings.into_iter().map(|finding| (finding.rule, TableOnDisk::shortened(&finding.file))).collect()
+}
+
+fn a_data_file(directory: &Path) -> String {
+    files_beneath(directory).into_iter().find(|file| file.contains("/data-")).unwrap()
+}
+
+#[test]
+fn a_sound_directory_is_sound() {
+    let table = copy();
+    let verification = check(table.path());
+    assert_eq!((verification.findings, verification.orphans), (vec![], vec![]));
+}
+
+#[test]
+fn a_link_is_not_followed() {
+    let table = copy();
+    let file = a_data_file(table.path());
+    let elsewhere = tempfile::tempdir().unwrap();
+    // What it leads to would be sound.
+    fs::rename(table.path().join(&file), elsewhere.path().join("f")).unwrap();
+    symlink(elsewhere.path().join("f"), table.path().join(&file)).unwrap();
+    assert_eq!(findings(table.path()), [(Rule::FilePlace, file)]);
+}
+
+#[test]
+fn a_directory_that_is_a_link_is_not_followed() {
+    let table = copy();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::rename(table.path().join("manifest"), elsewhere.path().join("manifest")).unwrap();
+    symlink(elsewhere.path().join("manifest"), table.path().join("manifest")).unwrap();
+    let findings = findings(table.path());
+    assert!(!findings.is_empty() && findings.iter().all(|(rule, _)| *rule == Rule::FilePlace), "{findings:?}");
+}
+
+#[test]
+fn a_loop_of_links_ends() {
+    let table = copy();
+    symlink(table.path(), table.path().join("dt=d1/loop")).unwrap();
+    symlink("self", table.path().join("self")).unwrap();
+    let verification = check(table.path());
+    let orphans: Vec<String> = verification.orphans.iter().map(|file| TableOnDisk::shortened(file)).collect();
+    assert_eq!((verification.findings, orphans), (vec![], vec!["dt=d1/loop".to_owned(), "self".to_owned()]));
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_file_is_a_finding() {
+    let table = copy();
+    let file = a_data_file(table.path());
+    fs::remove_file(table.path().join(&file)).unwrap();
+    fs::create_dir(table.path().join(&file)).unwrap();
+    assert_eq!(findings(table.path()), [(Rule::FilePlace, file)]);
+}
+
+#[test]
+fn a_socket_in_the_place_of_a_file_is_not_opened() {
+    let table = copy();
+    let file = a_data_file(table.path());
+    fs::remove_file(table.path().join(&file)).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(table.path().join("s")).unwrap();
+    fs::rename(table.path().join("s"), table.path().join(&file)).unwrap();
+    assert_eq!(findings(table.path()), [(Rule::FilePlace, file)]);
+}
+
+#[test]
+fn a_manifest_of_a_terabyte_is_not_read() {
+    let table = copy();
+    let file = files_beneath(table.path()).into_iter().find(|file| file.starts_with("manifest/manifest-")).unwrap();
+    fs::File::create(table.path().join(&file)).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(findings(table.path()), [(Rule::FileReadable, file)]);
+}
+
+#[test]
+fn a_data_file_of_a_terabyte_is_not_read_and_not_said_to_be_sound() {
+    let table = copy();
+    let file = a_data_file(table.path());
+    fs::File::create(table.path().join(&file)).unwrap().set_len(1 << 40).unwrap();
+    let verification = check(table.path());
+    let notes: Vec<_> = verification.notes.iter().map(|note| (note.rule, TableOnDisk::shortened(&note.file))).collect();
+    assert_eq!((verification.findings, notes), (vec![], vec![(Rule::NotChecked, file)]));
+}
+
+#[test]
+fn what_is_no_table_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let refusal = |path: &Path| TableOnDisk::open(path, |_| ()).err().unwrap();
+    assert!(refusal(directory.path()).contains("no schema directory"));
+    assert!(refusal(&directory.path().join("absent")).contains("expected the directory of a table"));
+    fs::write(directory.path().join("file"), "x").unwrap();
+    assert!(refusal(&directory.path().join("file")).contains("no directory"));
+}
+
+#[test]
+fn nothing_is_ever_written() {
+    let table = copy();
+    let objects = TableOnDisk::open(table.path(), |_| ()).unwrap();
+    let path = "inspected.db/table/x";
+    assert!(objects.put(path, "x".into()).now_or_never().unwrap().is_err());
+    assert!(objects.put_if_absent(path, "x".into()).now_or_never().unwrap().is_err());
+    assert!(objects.delete("inspected.db/table/schema/schema-0").now_or_never().unwrap().is_err());
+    assert!(objects.rename_directory("inspected.db/table", "x.db/t").now_or_never().unwrap().is_err());
+    assert_eq!(files_beneath(table.path()), files_beneath(&original(KEY)));
+}
