@@ -80,8 +80,9 @@ set_up_java() {
   fetch_jar org.apache.hadoop hadoop-client-api "$hadoop_version"
   fetch_jar org.apache.hadoop hadoop-client-runtime "$hadoop_version"
   fetch_jar org.slf4j slf4j-api "$slf4j_version"
-  class_path="$cache/java/paimon-bundle-$java_version.jar:$cache/java/hadoop-client-api-$hadoop_version.jar"
-  class_path="$class_path:$cache/java/hadoop-client-runtime-$hadoop_version.jar:$cache/java/slf4j-api-$slf4j_version.jar"
+  class_path="$cache/java/paimon-bundle-$java_version.jar:$cache/java/slf4j-api-$slf4j_version.jar"
+  class_path="$class_path:$cache/java/hadoop-client-api-$hadoop_version.jar"
+  class_path="$class_path:$cache/java/hadoop-client-runtime-$hadoop_version.jar"
   rm -rf "$cache/java/classes"
   javac -nowarn -d "$cache/java/classes" -cp "$class_path" "$here"/java/*.java
 }

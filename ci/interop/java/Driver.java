@@ -17,8 +17,8 @@ import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.Obje
 /**
  * Writes and reads the table kinds of kinds.json with Java Paimon.
  *
- * <p>{@code write KINDS.json KIND[,KIND…] WAREHOUSE} and {@code read WAREHOUSE KINDS.json KIND[,KIND…]}. Prints one JSON
- * object: what became of each kind. A kind that fails says so and does not stop the others.
+ * <p>{@code write KINDS.json KIND[,KIND…] WAREHOUSE} and {@code read WAREHOUSE KINDS.json KIND[,KIND…]}. Prints one
+ * JSON object: what became of each kind. A kind that fails says so and does not stop the others.
  */
 public final class Driver {
     static final ObjectMapper MAPPER = new ObjectMapper();
@@ -27,7 +27,8 @@ public final class Driver {
 
     public static void main(String[] arguments) throws Exception {
         if (arguments.length != 4 || !(arguments[0].equals("write") || arguments[0].equals("read"))) {
-            System.err.println("expected: write KINDS.json KIND[,KIND…] WAREHOUSE, or read WAREHOUSE KINDS.json KIND[,KIND…]");
+            System.err.println("expected: write KINDS.json KIND[,KIND…] WAREHOUSE, "
+                    + "or read WAREHOUSE KINDS.json KIND[,KIND…]");
             System.exit(2);
         }
         boolean writing = arguments[0].equals("write");

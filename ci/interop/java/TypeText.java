@@ -41,8 +41,9 @@ final class TypeText {
         List<DataField> fields = new ArrayList<>();
         for (String part : parts) {
             int space = part.indexOf(' ');
+            String name = part.substring(0, space).replace("`", "");
             // The schema's builder gives the fields their final ids.
-            fields.add(new DataField(fields.size(), part.substring(0, space).replace("`", ""), parse(part.substring(space + 1))));
+            fields.add(new DataField(fields.size(), name, parse(part.substring(space + 1))));
         }
         return DataTypes.ROW(fields.toArray(new DataField[0]));
     }

@@ -127,6 +127,8 @@ def at(catalog, kind, place):
         return table.copy({"scan.snapshot-id": name})
     if what == "tag":
         return table.copy({"scan.tag-name": name})
+    if what == "changelog":
+        raise Unsupported("pypaimon reads changelogs as streams only")
     if what == "branch":
         return catalog.get_table(f"{table_name(kind)}$branch_{name}")
     return table

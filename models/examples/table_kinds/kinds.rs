@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use models::contract::{Row, RowKind, RowSet, TableSchema};
+use models::contract::{Failure, Row, RowKind, RowSet, TableSchema};
 use serde::Deserialize;
 use serde_json::Value as Json;
+
+use crate::reading::Read;
 
 #[derive(Deserialize)]
 struct KindsFile {
@@ -51,16 +53,6 @@ pub struct Change {
     row: Json,
 }
 
-/// One read; what it must return is for others to compare.
-#[derive(Deserialize)]
-pub struct Read {
-    /// `latest`, `snapshot:N`, `tag:T` or `branch:B`.
-    pub at: String,
-    /// Column = value, all of them; NULL is NULL.
-    #[serde(default, rename = "where")]
-    pub conditions: BTreeMap<String, Json>,
-}
-
 /// Loads the file; the error is one sentence.
 pub fn load(file: &str) -> Result<Vec<Kind>, String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
@@ -69,10 +61,10 @@ pub fn load(file: &str) -> Result<Vec<Kind>, String> {
 }
 
 /// The changes with cells of the schema's types.
-pub fn conform(changes: &[Change], schema: &TableSchema) -> Result<Vec<(RowKind, Row)>, models::contract::Failure> {
+pub fn conform(changes: &[Change], schema: &TableSchema) -> Result<Vec<(RowKind, Row)>, Failure> {
     let rows: Json = changes.iter().map(|change| change.row.clone()).collect();
-    let rows: RowSet = serde_json::from_value(rows)
-        .map_err(|error| models::contract::Failure::invalid(format!("expected rows, found {error}")))?;
+    let rows: RowSet =
+        serde_json::from_value(rows).map_err(|error| Failure::invalid(format!("expected rows, found {error}")))?;
     let rows = rows.conform(schema)?;
     Ok(changes.iter().map(|change| change.kind).zip(rows).collect())
 }

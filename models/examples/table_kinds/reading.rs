@@ -1,26 +1,26 @@
-//! Reads of one kind.
+//! Reads of one table, at the places that the kinds name.
+
+use std::collections::BTreeMap;
 
 use models::contract::{Failure, FailureCode, Filter, TablePath, Value, coerce};
 use models::paimon::{FilesystemCatalog, LakeAccess, PaimonTable, Snapshot};
-use serde_json::{Value as Json, json};
+use serde::Deserialize;
+use serde_json::Value as Json;
 
 use crate::cells::row_json;
-use crate::kinds::{Kind, Read};
-use crate::refusal;
 
-/// One answer for each read; a read that fails does not stop the others.
-pub async fn read(lake: &LakeAccess, path: &TablePath, kind: &Kind) -> Vec<Json> {
-    let mut answers = Vec::new();
-    for read in &kind.reads {
-        answers.push(match rows(lake, path, read).await {
-            Ok(rows) => json!({ "rows": rows }),
-            Err(failure) => refusal(&failure),
-        });
-    }
-    answers
+/// One read; what it must return is for others to compare.
+#[derive(Deserialize)]
+pub struct Read {
+    /// `latest`, `snapshot:N`, `tag:T` or `branch:B`.
+    pub at: String,
+    /// Column = value, all of them; NULL is NULL.
+    #[serde(default, rename = "where")]
+    pub conditions: BTreeMap<String, Json>,
 }
 
-async fn rows(lake: &LakeAccess, path: &TablePath, read: &Read) -> Result<Vec<Json>, Failure> {
+/// The rows that a read finds, as JSON objects.
+pub async fn rows(lake: &LakeAccess, path: &TablePath, read: &Read) -> Result<Vec<Json>, Failure> {
     let table = FilesystemCatalog::new(lake.clone()).table(path).await?;
     let Some(snapshot) = snapshot(&table, &read.at).await? else {
         return Ok(Vec::new());
