@@ -48,14 +48,11 @@ need python3 "3.9 or newer compares the answers"
 need cargo "builds our own driver"
 mkdir -p "$cache"
 
-# One line for each kind that is asked for.
-names="$(python3 -c '
-import fnmatch, json, sys
-for kind in json.load(open(sys.argv[1], encoding="utf-8"))["kinds"]:
-    if fnmatch.fnmatch(kind["name"], sys.argv[2]):
-        print(kind["name"])
-' "$here/kinds.json" "$kinds")"
-[[ -n "$names" ]] || fail "expected a glob that matches kinds of $here/kinds.json, found $kinds"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/answers" "$work/tables"
+kinds_file="$work/kinds.json"
+names="$(python3 "$here/kinds.py" "$here/kinds.json" "$kinds" "$kinds_file")" || fail "found no kinds to try"
 names_with_commas="$(paste -sd, - <<<"$names")"
 
 # An artifact of Maven Central, in the cache under its file name.
@@ -129,20 +126,17 @@ if wanted pypaimon; then set_up_pypaimon; drivers+=("pypaimon-$pypaimon_version"
 if wanted paimon-rs; then set_up_rust; drivers+=("paimon-rs-$rust_version"); fi
 ((${#drivers[@]} > 1)) || fail "expected at least one driver of another implementation, found none"
 
-work="$(mktemp -d)"
-trap 'rm -rf "$work"' EXIT
-mkdir "$work/answers" "$work/tables"
 for writer in "${drivers[@]}"; do
   echo "$writer writes" >&2
   mkdir "$work/tables/$writer"
-  drive "$writer" write "$here/kinds.json" "$names_with_commas" "$work/tables/$writer" \
+  drive "$writer" write "$kinds_file" "$names_with_commas" "$work/tables/$writer" \
     >"$work/answers/write-$writer.json" 2>"$work/answers/write-$writer.log" ||
     { tail -5 "$work/answers/write-$writer.log" >&2; fail "the driver $writer ended with an error while writing"; }
 done
 for reader in "${drivers[@]}"; do
   for writer in "${drivers[@]}"; do
     echo "$reader reads what $writer wrote" >&2
-    drive "$reader" read "$work/tables/$writer" "$here/kinds.json" "$names_with_commas" \
+    drive "$reader" read "$work/tables/$writer" "$kinds_file" "$names_with_commas" \
       >"$work/answers/read-$reader-$writer.json" 2>"$work/answers/read-$reader-$writer.log" ||
       { tail -5 "$work/answers/read-$reader-$writer.log" >&2; fail "the driver $reader ended with an error"; }
   done
@@ -151,4 +145,4 @@ done
 saving=()
 [[ -n "$save" ]] && saving=(--save "$save" "$work/tables")
 # shellcheck disable=SC2086 # the names are words
-python3 "$here/matrix.py" "$here/kinds.json" "$here/known.json" "$work/answers" "${saving[@]}" $names
+python3 "$here/matrix.py" "$kinds_file" "$here/known.json" "$work/answers" "${saving[@]}" $names

@@ -25,6 +25,7 @@ SAVED_OF_ALL = {
     "schema-evolution-key",
     "types",
 }
+TOO_BIG_TO_SAVE = "many-"
 
 
 def canonical(cell):
@@ -196,6 +197,7 @@ class Matrix:
         """Copies the tables of others that ours reads as expected, each writer with the rows expected of them."""
         for writer in self.writers:
             names = [kind["name"] for kind in self.kinds if self.cells[writer, OURS, kind["name"]].as_expected()]
+            names = [name for name in names if not name.startswith(TOO_BIG_TO_SAVE)]
             if not fnmatch.fnmatch(writer, SAVED_WHOLLY):
                 names = [name for name in names if name in SAVED_OF_ALL]
             target = directory / writer
