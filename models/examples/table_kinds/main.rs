@@ -4,7 +4,7 @@
 //! `write KINDS.json KIND[,KIND…] WAREHOUSE` and `read WAREHOUSE KINDS.json KIND[,KIND…]`. Prints one JSON object: what
 //! became of each kind. A kind that fails says so and does not stop the others.
 
-mod cells;
+mod alterations;
 mod kinds;
 mod reading;
 mod surroundings;

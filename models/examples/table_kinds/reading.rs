@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{Failure, FailureCode, Filter, TablePath, Value, coerce};
-use models::paimon::{FilesystemCatalog, LakeAccess, PaimonTable, Snapshot};
+use models::contract::{Failure, FailureCode, Filter, Row, RowKind, TablePath, TypedRow, Value, coerce};
+use models::paimon::{FilesystemCatalog, LakeAccess, PaimonTable};
 use serde::Deserialize;
-use serde_json::Value as Json;
-
-use crate::cells::row_json;
+use serde_json::{Value as Json, json};
 
 /// One read; what it must return is for others to compare.
 #[derive(Deserialize)]
 pub struct Read {
-    /// `latest`, `snapshot:N`, `tag:T` or `branch:B`.
+    /// `latest`, `snapshot:N`, `tag:T`, `branch:B` or `changelog:N`.
     pub at: String,
     /// Column = value, all of them; NULL is NULL.
     #[serde(default, rename = "where")]
@@ -22,23 +20,34 @@ pub struct Read {
 /// The rows that a read finds, as JSON objects.
 pub async fn rows(lake: &LakeAccess, path: &TablePath, read: &Read) -> Result<Vec<Json>, Failure> {
     let table = FilesystemCatalog::new(lake.clone()).table(path).await?;
-    let Some(snapshot) = snapshot(&table, &read.at).await? else {
+    let snapshot = match read.at.split_once(':') {
+        None if read.at == "latest" => table.latest_snapshot().await?,
+        Some(("snapshot", id)) => Some(table.snapshot(number(id)?).await?),
+        Some(("changelog", id)) => return changes(&table, number(id)?).await,
+        _ => return Err(Failure::definite(FailureCode::Unsupported, format!("reads at {:?}", read.at))),
+    };
+    let Some(snapshot) = snapshot else {
         return Ok(Vec::new());
     };
     let filter = filter(&table, read)?;
     let buckets = table.scan(&snapshot, &filter).await?;
-    Ok(buckets.values().flatten().map(|row| row_json(table.schema(), row)).collect())
+    Ok(buckets.values().flatten().map(|row| json!(TypedRow { schema: table.schema(), row })).collect())
 }
 
-async fn snapshot(table: &PaimonTable, place: &str) -> Result<Option<Snapshot>, Failure> {
-    match place.split_once(':') {
-        None if place == "latest" => table.latest_snapshot().await,
-        Some(("snapshot", id)) => {
-            let id = id.parse().map_err(|_| Failure::invalid(format!("expected snapshot:N, found {place:?}")))?;
-            table.snapshot(id).await.map(Some)
-        }
-        _ => Err(Failure::definite(FailureCode::Unsupported, format!("reads at {place:?}"))),
-    }
+/// What a snapshot's changelog tells, with the kind of each change as another column.
+async fn changes(table: &PaimonTable, snapshot_id: u64) -> Result<Vec<Json>, Failure> {
+    let snapshot = table.snapshot(snapshot_id).await?;
+    let buckets = table.changelog(&snapshot).await?;
+    let change_json = |(kind, row): &(RowKind, Row)| {
+        let mut cells = json!(TypedRow { schema: table.schema(), row });
+        cells["rowkind"] = json!(kind);
+        cells
+    };
+    Ok(buckets.values().flatten().map(change_json).collect())
+}
+
+fn number(text: &str) -> Result<u64, Failure> {
+    text.parse().map_err(|_| Failure::invalid(format!("expected the number of a snapshot, found {text:?}")))
 }
 
 fn filter(table: &PaimonTable, read: &Read) -> Result<Filter, Failure> {

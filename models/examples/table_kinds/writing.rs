@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{BucketId, ColumnChange, Failure, FailureCode, Row, RowKind, TablePath, TableSchema, Value};
+use models::contract::{BucketId, Failure, FailureCode, Row, RowKind, TablePath, TableSchema, Value};
 use models::paimon::{
-    CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, OverwriteScope, PaimonTable, Precondition,
+    CommitMode, CommitRequest, Committable, CompactionKind, FilesystemCatalog, LakeAccess, OverwriteScope, PaimonTable,
+    Precondition,
 };
 use serde_json::Value as Json;
 
+use crate::alterations::schema_change;
 use crate::kinds::{Kind, Step, conform};
 
 /// One table in the making.
@@ -16,25 +18,20 @@ struct Writer<'a> {
     path: &'a TablePath,
     /// The number of changes so far.
     written: u64,
-    /// The number of the step, from 1: it keys the draws and numbers the commits.
-    step: u64,
+    /// The number of commits so far: it keys the draws and numbers the commits.
+    commits: u64,
 }
 
 /// Creates the table and takes its steps. Returns the number of changes written.
 pub async fn write(lake: &LakeAccess, path: &TablePath, kind: &Kind) -> Result<u64, Failure> {
-    let schema: TableSchema =
-        serde_json::from_value(kind.schema.clone()).map_err(|error| unsupported(&format!("the schema: {error}")))?;
-    let mut writer = Writer { lake, path, written: 0, step: 0 };
+    let schema: TableSchema = serde_json::from_value(kind.schema.clone())
+        .map_err(|error| Failure::definite(FailureCode::Unsupported, format!("the schema: {error}")))?;
+    let mut writer = Writer { lake, path, written: 0, commits: 0 };
     writer.catalog().create_table(path, &schema, false).await?;
     for step in &kind.steps {
-        writer.step += 1;
         writer.take(step).await?;
     }
     Ok(writer.written)
-}
-
-fn unsupported(what: &str) -> Failure {
-    Failure::definite(FailureCode::Unsupported, what)
 }
 
 impl Writer<'_> {
@@ -42,54 +39,50 @@ impl Writer<'_> {
         FilesystemCatalog::new(self.lake.clone())
     }
 
-    fn subject(&self) -> String {
-        format!("{}/{}", self.path, self.step)
+    /// A name that no other commit has.
+    fn next_subject(&mut self) -> String {
+        self.commits += 1;
+        format!("{}/{}", self.path, self.commits)
     }
 
     async fn take(&mut self, step: &Step) -> Result<(), Failure> {
-        let Self { path, .. } = *self;
+        let table = self.catalog().table(self.path).await?;
+        let named = [&step.tag, &step.branch, &step.from_tag, &step.on_branch, &step.rollback];
+        if named.iter().any(|name| name.is_some()) || step.expire.is_some() {
+            return Err(Failure::definite(FailureCode::Unsupported, "tags, branches, rollback and expiry"));
+        }
         if let Some(changes) = &step.write {
-            if step.on_branch.is_some() {
-                return Err(unsupported("writes to a branch"));
-            }
-            let table = self.catalog().table(path).await?;
             let changes = conform(changes, table.schema())?;
-            return self.commit(&table, CommitMode::Append, &changes).await;
+            self.commit_changes(&table, CommitMode::Append, &changes).await?;
+            return self.compact_where_reads_need_it(&table).await;
         }
         if let Some(changes) = &step.overwrite {
-            let table = self.catalog().table(path).await?;
             let changes = conform(changes, table.schema())?;
             let partitions = match &step.partition {
                 Some(values) => OverwriteScope::Static(cells(values)?),
                 None => OverwriteScope::Dynamic,
             };
-            return self.commit(&table, CommitMode::Overwrite { partitions }, &changes).await;
+            return self.commit_changes(&table, CommitMode::Overwrite { partitions }, &changes).await;
         }
         if let Some(values) = &step.drop_partition {
-            let table = self.catalog().table(path).await?;
             let partitions = OverwriteScope::Static(cells(values)?);
-            return self.commit(&table, CommitMode::Overwrite { partitions }, &[]).await;
+            return self.commit_changes(&table, CommitMode::Overwrite { partitions }, &[]).await;
+        }
+        if step.compact.is_some() {
+            return self.compact(&table, CompactionKind::Full).await;
         }
         if step.truncate.is_some() {
-            return self.catalog().truncate_table(path, &self.subject()).await;
+            let subject = self.next_subject();
+            return self.catalog().truncate_table(self.path, &subject).await;
         }
         if let Some(changes) = &step.alter {
-            let changes = changes.iter().map(column_change).collect::<Result<Vec<_>, _>>()?;
-            return self.catalog().alter_columns(path, &changes).await;
+            let changes = changes.iter().map(schema_change).collect::<Result<Vec<_>, _>>()?;
+            return self.catalog().alter_table(self.path, &changes).await;
         }
-        let missing = [
-            ("compact", step.compact.is_some()),
-            ("tag", step.tag.is_some()),
-            ("branch", step.branch.is_some() || step.from_tag.is_some()),
-            ("rollback", step.rollback.is_some()),
-            ("expire", step.expire.is_some()),
-        ];
-        let name = missing.iter().find(|(_, present)| *present).map_or("", |(name, _)| *name);
-        Err(unsupported(&format!("the step `{name}`")))
+        Err(Failure::invalid("expected a step that says what to do, found none"))
     }
 
-    /// Writes the changes and commits them, each step as a user of its own.
-    async fn commit(
+    async fn commit_changes(
         &mut self,
         table: &PaimonTable,
         mode: CommitMode,
@@ -100,19 +93,53 @@ impl Writer<'_> {
             buckets.entry(table.bucket_of(&change.1)).or_default().push(change.clone());
         }
         let base = table.latest_snapshot().await?;
-        let committable = table.write(&self.subject(), base.as_ref(), &buckets).await?;
+        let subject = self.next_subject();
+        let committable = table.write(&subject, base.as_ref(), &buckets).await?;
+        self.written += changes.len() as u64;
+        self.commit(table, subject, mode, committable).await
+    }
+
+    async fn compact(&mut self, table: &PaimonTable, kind: CompactionKind) -> Result<(), Failure> {
+        let Some(base) = table.latest_snapshot().await? else {
+            return Ok(());
+        };
+        let subject = self.next_subject();
+        match table.compact(&subject, &base, kind).await? {
+            Some(committable) => self.commit(table, subject, CommitMode::Compact, committable).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Readers of some tables look past files that no compaction has seen; there Paimon's writers compact what they
+    /// write.
+    async fn compact_where_reads_need_it(&mut self, table: &PaimonTable) -> Result<(), Failure> {
+        let needs =
+            [("deletion-vectors.enabled", "true"), ("merge-engine", "first-row"), ("changelog-producer", "lookup")];
+        let options = &table.schema().options;
+        if needs.iter().any(|(option, value)| options.get(*option).is_some_and(|found| found == value)) {
+            self.compact(table, CompactionKind::Automatic).await?;
+        }
+        Ok(())
+    }
+
+    /// Commits, each time as a user of its own.
+    async fn commit(
+        &self,
+        table: &PaimonTable,
+        subject: String,
+        mode: CommitMode,
+        committable: Committable,
+    ) -> Result<(), Failure> {
         let request = CommitRequest {
-            subject: self.subject(),
-            user: format!("interop-{}", self.step),
-            identifier: self.step,
+            user: format!("interop-{}", self.commits),
+            identifier: self.commits,
+            subject,
             mode,
             properties: BTreeMap::new(),
             committable,
             precondition: Precondition::None,
         };
-        table.commit(request).await?;
-        self.written += changes.len() as u64;
-        Ok(())
+        table.commit(request).await.map(|_| ())
     }
 }
 
@@ -122,8 +149,4 @@ fn cells(values: &BTreeMap<String, Json>) -> Result<BTreeMap<String, Value>, Fai
         cell.map(|cell| (name.clone(), cell)).map_err(|error| Failure::invalid(format!("column `{name}`: {error}")))
     };
     values.iter().map(cell).collect()
-}
-
-fn column_change(change: &Json) -> Result<ColumnChange, Failure> {
-    serde_json::from_value(change.clone()).map_err(|error| unsupported(&format!("the schema change {change}: {error}")))
 }
