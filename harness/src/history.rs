@@ -315,7 +315,8 @@ impl History {
             }
             match &entry.event {
                 Event::Invoke { op, .. } => {
-                    if invoked.insert(op.clone(), Some(events.len())).is_some() {
+                    let earlier = invoked.insert(op.clone(), Some(events.len()));
+                    if earlier.is_some() {
                         return Err(format!("line {number}: expected an op that was not invoked before, found {op:?}"));
                     }
                 }

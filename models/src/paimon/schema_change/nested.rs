@@ -48,11 +48,14 @@ fn within(field_type: &FieldType, path: &[String], edit: FieldsEdit<'_>) -> Resu
     Ok(FieldType { data_type, nullable: field_type.nullable })
 }
 
+/// Changes the field at a position among its siblings.
+pub(super) type FieldEdit<'a> = dyn FnMut(&mut Vec<DataField>, usize) -> Result<(), Failure> + 'a;
+
 /// Changes the field at the end of the path, which exists.
 pub(super) fn edit_field(
     fields: &mut Vec<DataField>,
     path: &[String],
-    edit: &mut dyn FnMut(&mut Vec<DataField>, usize) -> Result<(), Failure>,
+    edit: &mut FieldEdit<'_>,
 ) -> Result<(), Failure> {
     edit_siblings(fields, path, &mut |siblings, name| {
         let position = position_of(siblings, name)?;

@@ -95,14 +95,15 @@ fn check_with_history(before: &SchemaFile, key: &str, value: Option<&str>) -> Re
                 ));
             }
         }
-        DELETION_VECTORS if is_on(present) != is_on(value) => {
-            // Rows that vectors hide would come back, or files would be read that expect some.
-            if !is_option_on(&before.options, "deletion-vectors.modifiable", false) {
-                return Err(Failure::invalid(format!(
-                    "option `{key}` cannot be changed once the table has snapshots, unless \
-                     `deletion-vectors.modifiable` is true"
-                )));
-            }
+        // Rows that vectors hide would come back, or files would be read that expect some.
+        DELETION_VECTORS
+            if is_on(present) != is_on(value)
+                && !is_option_on(&before.options, "deletion-vectors.modifiable", false) =>
+        {
+            return Err(Failure::invalid(format!(
+                "option `{key}` cannot be changed once the table has snapshots, unless \
+                 `deletion-vectors.modifiable` is true"
+            )));
         }
         _ if ONE_WAY_OPTIONS.contains(&key) && is_on(present) && !is_on(value) => {
             return Err(Failure::invalid(format!(
