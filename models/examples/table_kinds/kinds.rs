@@ -41,9 +41,17 @@ pub struct Step {
     /// What the new branch starts from; nothing without it.
     pub from_tag: Option<String>,
     pub rollback: Option<String>,
-    pub expire: Option<Json>,
+    pub expire: Option<Expire>,
     pub truncate: Option<bool>,
     pub drop_partition: Option<BTreeMap<String, Json>>,
+}
+
+/// Which snapshots an expiry leaves.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expire {
+    /// The greatest number of snapshots that stay.
+    pub retain_max: u64,
 }
 
 /// One change of a row, by column name.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{Failure, FailureCode, Filter, Row, RowKind, TablePath, TypedRow, Value, coerce};
-use models::paimon::{FilesystemCatalog, LakeAccess, PaimonTable};
+use models::contract::{Failure, Filter, Row, RowKind, TablePath, TypedRow, Value, coerce};
+use models::paimon::{FilesystemCatalog, LakeAccess, PaimonTable, Snapshot, TimeTravel};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -20,11 +20,13 @@ pub struct Read {
 /// The rows that a read finds, as JSON objects.
 pub async fn rows(lake: &LakeAccess, path: &TablePath, read: &Read) -> Result<Vec<Json>, Failure> {
     let table = FilesystemCatalog::new(lake.clone()).table(path).await?;
-    let snapshot = match read.at.split_once(':') {
-        None if read.at == "latest" => table.latest_snapshot().await?,
-        Some(("snapshot", id)) => Some(table.snapshot(number(id)?).await?),
+    let (table, snapshot) = match read.at.split_once(':') {
+        None if read.at == "latest" => with_latest(table).await?,
+        Some(("branch", branch)) => with_latest(table.on_branch(branch).await?).await?,
+        Some(("tag", tag)) => at(&table, TimeTravel::Tag(tag.to_owned())).await?,
+        Some(("snapshot", id)) => at(&table, TimeTravel::SnapshotId(number(id)?)).await?,
         Some(("changelog", id)) => return changes(&table, number(id)?).await,
-        _ => return Err(Failure::definite(FailureCode::Unsupported, format!("reads at {:?}", read.at))),
+        _ => return Err(Failure::invalid(format!("expected a place to read at, found {:?}", read.at))),
     };
     let Some(snapshot) = snapshot else {
         return Ok(Vec::new());
@@ -32,6 +34,16 @@ pub async fn rows(lake: &LakeAccess, path: &TablePath, read: &Read) -> Result<Ve
     let filter = filter(&table, read)?;
     let buckets = table.scan(&snapshot, &filter).await?;
     Ok(buckets.values().flatten().map(|row| json!(TypedRow { schema: table.schema(), row })).collect())
+}
+
+async fn with_latest(table: PaimonTable) -> Result<(PaimonTable, Option<Snapshot>), Failure> {
+    let snapshot = table.latest_snapshot().await?;
+    Ok((table, snapshot))
+}
+
+async fn at(table: &PaimonTable, place: TimeTravel) -> Result<(PaimonTable, Option<Snapshot>), Failure> {
+    let (table, snapshot) = table.travel_to(&place).await?;
+    Ok((table, Some(snapshot)))
 }
 
 /// What a snapshot's changelog tells, with the kind of each change as another column.

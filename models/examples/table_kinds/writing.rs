@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use models::contract::{BucketId, Failure, FailureCode, Row, RowKind, TablePath, TableSchema, Value};
 use models::paimon::{
     CommitMode, CommitRequest, Committable, CompactionKind, FilesystemCatalog, LakeAccess, OverwriteScope, PaimonTable,
-    Precondition,
+    Precondition, Retained, Retention, RollbackTarget,
 };
 use serde_json::Value as Json;
 
@@ -47,10 +47,10 @@ impl Writer<'_> {
 
     async fn take(&mut self, step: &Step) -> Result<(), Failure> {
         let table = self.catalog().table(self.path).await?;
-        let named = [&step.tag, &step.branch, &step.from_tag, &step.on_branch, &step.rollback];
-        if named.iter().any(|name| name.is_some()) || step.expire.is_some() {
-            return Err(Failure::definite(FailureCode::Unsupported, "tags, branches, rollback and expiry"));
-        }
+        let table = match &step.on_branch {
+            Some(branch) => table.on_branch(branch).await?,
+            None => table,
+        };
         if let Some(changes) = &step.write {
             let changes = conform(changes, table.schema())?;
             self.commit_changes(&table, CommitMode::Append, &changes).await?;
@@ -78,6 +78,25 @@ impl Writer<'_> {
         if let Some(changes) = &step.alter {
             let changes = changes.iter().map(schema_change).collect::<Result<Vec<_>, _>>()?;
             return self.catalog().alter_table(self.path, &changes).await;
+        }
+        self.move_heads(&table, step).await
+    }
+
+    /// The steps that make or move heads: tags, branches, rollback, expiry.
+    async fn move_heads(&self, table: &PaimonTable, step: &Step) -> Result<(), Failure> {
+        if let Some(tag) = &step.tag {
+            return table.create_tag(tag, None, None, false).await;
+        }
+        if let Some(branch) = &step.branch {
+            return table.create_branch(branch, step.from_tag.as_deref()).await;
+        }
+        if let Some(tag) = &step.rollback {
+            return table.rollback_to(&RollbackTarget::Tag(tag.clone())).await;
+        }
+        if let Some(expire) = &step.expire {
+            let kept = Retained { at_least: 1, at_most: expire.retain_max, time_ms: 0 };
+            let retention = Retention { snapshots: kept, changelogs: kept, limit: u64::MAX };
+            return table.expire_snapshots(&retention).await.map(|_| ());
         }
         Err(Failure::invalid("expected a step that says what to do, found none"))
     }

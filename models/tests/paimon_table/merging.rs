@@ -189,18 +189,17 @@ fn the_producers_are_the_four_of_paimon() {
     }
 }
 
-/// Batches of changes: key, `at`, `n`.
-fn batches() -> impl Strategy<Value = Vec<Vec<(i64, Option<i64>, Option<i64>)>>> {
+/// Changes of one batch: key, `at`, `n`.
+type Batch = Vec<(i64, Option<i64>, Option<i64>)>;
+
+/// Batches of changes.
+fn batches() -> impl Strategy<Value = Vec<Batch>> {
     let cell = || prop::option::weighted(0.8, 0..5_i64);
     prop::collection::vec(prop::collection::vec((0..3_i64, cell(), cell()), 1..4), 1..6)
 }
 
 /// The table's rows after these batches, and what its changelog told on the way.
-async fn written(
-    options: &[(&str, &str)],
-    batches: &[Vec<(i64, Option<i64>, Option<i64>)>],
-    compacts: bool,
-) -> (Vec<Row>, Vec<(RowKind, Row)>) {
+async fn written(options: &[(&str, &str)], batches: &[Batch], compacts: bool) -> (Vec<Row>, Vec<(RowKind, Row)>) {
     let table = created(&warehouse(), options).await;
     let mut told = Vec::new();
     for (number, batch) in batches.iter().enumerate() {
