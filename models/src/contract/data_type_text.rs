@@ -1,4 +1,4 @@
-//! Reads column types: `DECIMAL(10, 2)`, "ROW<`a` INT NOT NULL, `b` ARRAY<STRING>>".
+//! Reads column types: `DECIMAL(10, 2)`, `ROW<a INT NOT NULL, b ARRAY<STRING>>`.
 //!
 //! The spellings are those of Paimon's schema files and SQL. Text may be hostile: types nest no deeper than
 //! [`DEEPEST_TYPE`], so nothing that walks a type walks far.

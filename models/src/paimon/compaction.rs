@@ -1,9 +1,9 @@
 //! Compaction: files are rewritten into fewer and larger ones, and the rows that a reader sees stay what they were.
 //!
 //! * Key tables keep a merge tree in each bucket ([`levels`]). Which sorted runs are compacted is decided by
-//!   [`universal`], how by [`steps`], and [`merge_tree`] does it. Where the table has deletion vectors, the rows of
+//!   [`universal`], how by [`steps`], and `merge_tree` does it. Where the table has deletion vectors, the rows of
 //!   older runs that are replaced are marked, so that above level 0 every key has one row.
-//! * Append tables put small files together ([`append`]).
+//! * Append tables put small files together (`append`).
 //!
 //! The result waits for a commit, like the result of a write: nothing is visible before it. It must never know when it
 //! is worth while to compact a table; it is asked to.
