@@ -117,7 +117,15 @@ impl MergeFunction {
     }
 }
 
-/// The cells of a row of which only the columns that cannot be NULL are known: NULL elsewhere.
+/// The cells that a row starts again with after this delete: as in Java Paimon 1.4.2, the delete's own values.
+fn cells_after_delete(required_columns: &[usize], deleted: &Row) -> FormatResult<Vec<Value>> {
+    match required_columns.iter().find(|position| deleted[**position].is_null()) {
+        Some(position) => Err(null_in_required_column(*position)),
+        None => Ok(deleted.cells().to_vec()),
+    }
+}
+
+/// The cells of a row that nobody wrote: the columns that cannot be NULL, the key's among them, and NULL elsewhere.
 fn cells_of_required_columns(required_columns: &[usize], row: &Row) -> FormatResult<Vec<Value>> {
     let mut cells = vec![Value::Null; row.cells().len()];
     for position in required_columns {

@@ -3,7 +3,7 @@
 use crate::contract::{Row, RowKind, Value};
 
 use super::field_function::{FieldFunction, Progress};
-use super::{FormatResult, KeyValue, cells_of_required_columns};
+use super::{FormatResult, KeyValue, cells_after_delete};
 
 /// The engine of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ impl Aggregation {
             sequence = change.sequence;
             removed = self.removes_row_on_delete && change.kind == RowKind::Delete;
             if removed {
-                // Which first value was met is not forgotten, as in Paimon: what comes after the delete does not
-                // become the first.
-                cells = cells_of_required_columns(&self.required_columns, &change.row)?;
+                // What comes later is added to the delete's own values. Which first value was met is not forgotten
+                // either: what comes after the delete does not become the first. Both as in Paimon.
+                cells = cells_after_delete(&self.required_columns, &change.row)?;
                 continue;
             }
             for (position, function) in self.functions.iter().enumerate() {

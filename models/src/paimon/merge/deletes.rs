@@ -54,6 +54,11 @@ fn partial_update_removes_the_row_and_starts_again() {
     let again = (UpdateAfter, [NONE, NONE, Some(2)]);
     assert_eq!(merged(&options, &[written, deleted]), Ok((Delete, [None, None, None])));
     assert_eq!(merged(&options, &[written, deleted, again]), Ok((Insert, [None, None, Some(2)])));
+    // It starts with the values of the delete, as in Java.
+    let deleted_with_values = (Delete, [Some(3), NONE, Some(9)]);
+    let changes = [written, deleted_with_values, (Insert, [NONE, Some(4), NONE])];
+    assert_eq!(merged(&options, &changes), Ok((Insert, [Some(3), Some(4), Some(9)])));
+    assert_eq!(merged(&options, &changes[1..]), Ok((Insert, [Some(3), Some(4), Some(9)])));
     // The row before an update says nothing new.
     let before = (UpdateBefore, [Some(1), NONE, NONE]);
     assert_eq!(merged(&options, &[written, before, again]), Ok((Insert, [Some(1), Some(1), Some(2)])));
@@ -93,7 +98,7 @@ fn a_delete_that_is_newest_in_a_chosen_group_removes_the_row() {
         ("partial-update.remove-record-on-sequence-group", "g"),
     ];
     let written = (Insert, [Some(5), Some(7), Some(10)]);
-    assert_eq!(merged(&options, &[written, (Delete, [Some(5), NONE, NONE])]), Ok((Delete, [None, None, None])));
+    assert_eq!(merged(&options, &[written, (Delete, [Some(5), NONE, NONE])]), Ok((Delete, [Some(5), None, None])));
     assert_eq!(
         merged(&options, &[written, (Delete, [Some(4), NONE, NONE])]),
         Ok((Insert, [Some(5), Some(7), Some(10)]))
@@ -111,8 +116,9 @@ fn aggregation_takes_values_back_or_removes_the_row() {
     let back = |kind| (kind, [Some(1), Some(2), Some(3)]);
     assert_eq!(merged(&sums, &[written, back(UpdateBefore)]), Ok((Insert, [Some(0), Some(3), Some(-3)])));
     let removing = [&sums[..], &[("aggregation.remove-record-on-delete", "true")]].concat();
-    assert_eq!(merged(&removing, &[written, back(Delete)]), Ok((Delete, [None, None, None])));
-    assert_eq!(merged(&removing, &[written, back(Delete), written]), Ok((Insert, [Some(1), Some(5), None])));
+    assert_eq!(merged(&removing, &[written, back(Delete)]), Ok((Delete, [Some(1), Some(2), Some(3)])));
+    // What comes later is added to the values of the delete, as in Java.
+    assert_eq!(merged(&removing, &[written, back(Delete), written]), Ok((Insert, [Some(2), Some(7), Some(3)])));
     assert_eq!(merged(&removing, &[written, back(UpdateBefore)]), Ok((Insert, [Some(0), Some(3), Some(-3)])));
     let minima = [("merge-engine", "aggregation"), ("fields.a.aggregate-function", "min")];
     assert!(merged(&minima, &[written, back(Delete)]).unwrap_err().contains("min of column `a`"));

@@ -9,7 +9,9 @@ use crate::contract::{Row, RowKind, Value};
 
 use super::field_function::{FieldFunction, Progress};
 use super::sequence_order::SequenceOrder;
-use super::{FormatError, FormatResult, KeyValue, cells_of_required_columns, null_in_required_column};
+use super::{
+    FormatError, FormatResult, KeyValue, cells_after_delete, cells_of_required_columns, null_in_required_column,
+};
 
 /// The engine of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +64,8 @@ enum GroupChange {
 struct PartialRow {
     cells: Vec<Value>,
     progress: Vec<Progress>,
-    required_columns_known: bool,
+    /// Whether a change that counts was met.
+    begun: bool,
 }
 
 impl PartialUpdate {
@@ -71,22 +74,25 @@ impl PartialUpdate {
         let mut row = PartialRow {
             cells: vec![Value::Null; self.columns.len()],
             progress: vec![Progress::default(); self.columns.len()],
-            required_columns_known: false,
+            begun: false,
         };
         let (mut sequence, mut written, mut removed) = (0, false, false);
         for change in changes {
             removed = false;
             if change.kind.adds() {
                 self.update(&mut row, &change.row)?;
-                (sequence, written, row.required_columns_known) = (change.sequence, true, true);
+                (sequence, written, row.begun) = (change.sequence, true, true);
                 continue;
-            }
-            if !row.required_columns_known {
-                row.cells = cells_of_required_columns(&self.required_columns, &change.row)?;
-                row.required_columns_known = true;
             }
             if self.ignores_deletes {
+                if !row.begun {
+                    row.cells = cells_of_required_columns(&self.required_columns, &change.row)?;
+                }
                 continue;
+            }
+            if !row.begun {
+                row.cells = cells_after_delete(&self.required_columns, &change.row)?;
+                row.begun = true;
             }
             sequence = change.sequence;
             removed = self.retract(&mut row, change)?;
@@ -134,7 +140,7 @@ impl PartialUpdate {
             self.check_retraction(change.kind)?;
             let removes = change.kind == RowKind::Delete;
             if removes {
-                row.cells = cells_of_required_columns(&self.required_columns, &change.row)?;
+                row.cells = cells_after_delete(&self.required_columns, &change.row)?;
             }
             return Ok(removes);
         }
@@ -143,7 +149,7 @@ impl PartialUpdate {
             group.removes_row && *group_change == GroupChange::Newer
         };
         if change.kind == RowKind::Delete && self.groups.iter().zip(&group_changes).any(removing) {
-            row.cells = cells_of_required_columns(&self.required_columns, &change.row)?;
+            row.cells = cells_after_delete(&self.required_columns, &change.row)?;
             return Ok(true);
         }
         for (position, column) in self.columns.iter().enumerate() {
