@@ -9,7 +9,7 @@ use futures::FutureExt;
 use models::contract::{Environment, Failure, Filter, TypedRow};
 use models::defects::Defects;
 use models::paimon::integrity::{Rule, TableOnDisk};
-use models::paimon::{LakeAccess, PaimonTable, Verification, inspect};
+use models::paimon::{LakeAccess, PaimonTable, TimeTravel, Verification, inspect};
 
 use super::console::Console;
 use super::status::{CommandError, Status};
@@ -78,13 +78,16 @@ fn status(verification: &Verification, strict: bool) -> Status {
     }
 }
 
-/// Prints the rows of a snapshot, bucket by bucket, in the order of a full scan.
+/// Prints the rows of a snapshot, bucket by bucket, in the order of a full scan. A snapshot that is asked for shows its
+/// own columns; the newest one those of the table.
 async fn print_rows(table: &PaimonTable, snapshot_id: Option<u64>, console: &Console) -> Result<(), CommandError> {
-    let snapshot = match snapshot_id {
-        Some(id) => Some(table.snapshot(id).await.map_err(unreadable)?),
-        None => table.latest_snapshot().await.map_err(unreadable)?,
+    let (table, snapshot) = match snapshot_id {
+        Some(id) => table.travel_to(&TimeTravel::SnapshotId(id)).await.map_err(unreadable)?,
+        None => match table.latest_snapshot().await.map_err(unreadable)? {
+            Some(newest) => (table.clone(), newest),
+            None => return Ok(()),
+        },
     };
-    let Some(snapshot) = snapshot else { return Ok(()) };
     let buckets = table.scan(&snapshot, &Filter::new()).await.map_err(unreadable)?;
     let mut lines = String::new();
     for row in buckets.values().flatten() {

@@ -36,7 +36,8 @@ impl BucketMode {
         }
     }
 
-    /// `unsupported` for a table whose buckets only another implementation can fill.
+    /// `unsupported` for a table whose buckets only another implementation can fill: which key is in which bucket is
+    /// kept in an index that does not exist here, so a key would end up in two.
     pub(super) fn check_writable(self) -> Result<(), Failure> {
         let (found, kind) = match self {
             Self::Fixed(_) | Self::Unaware => return Ok(()),

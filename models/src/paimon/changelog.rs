@@ -9,34 +9,10 @@ use crate::contract::{BucketId, Failure, FailureCode, Row, RowKind, TableSchema}
 
 use super::data_file::{FileFormat, KeyValue};
 use super::deletion_vectors::SnapshotVectors;
+use super::merge::ChangelogProducer;
 use super::scan::changes;
 use super::schema_rules::file_format;
 use super::{CommitKind, FileKind, ManifestEntry, PaimonTable, Snapshot};
-
-/// Who writes changelog files (Paimon's option `changelog-producer`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangelogProducer {
-    /// Nobody.
-    None,
-    /// The writer: the changes as they come in.
-    Input,
-    /// A full compaction: the difference of its result and the one before.
-    FullCompaction,
-    /// A compaction that takes level 0 up: the difference that these changes make.
-    Lookup,
-}
-
-impl ChangelogProducer {
-    /// The option's name.
-    pub(super) const OPTION: &'static str = "changelog-producer";
-    /// The option's values; the first is the default.
-    pub(super) const CHOICES: [(&'static str, Self); 4] = [
-        ("none", Self::None),
-        ("input", Self::Input),
-        ("full-compaction", Self::FullCompaction),
-        ("lookup", Self::Lookup),
-    ];
-}
 
 /// The format of new changelog files: the data files' if nothing else is said.
 pub(super) fn changelog_file_format(schema: &TableSchema) -> Result<FileFormat, Failure> {

@@ -24,8 +24,8 @@ use crate::contract::{BucketId, Failure, FailureCode};
 use self::merge_tree::TreeCompaction;
 use self::options::CompactionOptions;
 use self::output::Output;
-use super::changelog::ChangelogProducer;
 use super::lake_access::before_any_effect;
+use super::merge::ChangelogProducer;
 use super::{Committable, ManifestEntry, PaimonTable, Snapshot};
 
 /// How much of a table is compacted.
@@ -51,7 +51,7 @@ impl PaimonTable {
         base: &Snapshot,
         kind: CompactionKind,
     ) -> Result<Option<Committable>, Failure> {
-        self.check_buckets_are_fixed("compact")?;
+        self.version.buckets.mode().check_writable()?;
         self.check_owes_no_changelog()?;
         let mut options = CompactionOptions::of(&self.schema)?;
         // What readers do not see must not wait.

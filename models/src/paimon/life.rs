@@ -12,7 +12,6 @@
 mod branches;
 mod changelogs;
 mod consumers;
-mod duration;
 mod expiry;
 mod fast_forward;
 mod files;

@@ -150,3 +150,32 @@ impl ManifestFileMeta {
         })
     }
 }
+
+#[cfg(test)]
+impl DataFileMeta {
+    /// A file of one row at a level, of which nothing else is said: what tests begin with.
+    pub(super) fn bare(file_name: &str, level: i32) -> Self {
+        Self {
+            file_name: file_name.to_owned(),
+            file_size: 1,
+            row_count: 1,
+            min_key: Vec::new(),
+            max_key: Vec::new(),
+            key_stats: SimpleStats::empty(),
+            value_stats: SimpleStats::empty(),
+            min_sequence_number: 0,
+            max_sequence_number: 0,
+            schema_id: 0,
+            level,
+            extra_files: Vec::new(),
+            creation_time_millis: None,
+            delete_row_count: None,
+            embedded_file_index: None,
+            file_source: None,
+            value_stats_columns: None,
+            external_path: None,
+            first_row_id: None,
+            write_columns: None,
+        }
+    }
+}

@@ -9,6 +9,7 @@
 
 mod aggregation;
 mod batch;
+mod changelog_producer;
 mod decimals;
 mod deduplicate;
 mod field_function;
@@ -38,7 +39,10 @@ use super::data_file::KeyValue;
 use super::scan::compare_keys;
 use super::{FormatError, FormatResult};
 
+pub use self::changelog_producer::ChangelogProducer;
+pub(super) use self::option_values::FIELDS_PREFIX;
 pub use self::options::MergeOptions;
+pub(super) use self::options::{MERGE_ENGINE, SEQUENCE_FIELD, SEQUENCE_GROUP_SUFFIX};
 
 /// What becomes of the changes of one key, for one table.
 #[derive(Clone, Debug, PartialEq, Eq)]

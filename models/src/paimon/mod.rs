@@ -65,7 +65,6 @@ mod value_text;
 pub mod write;
 
 pub use catalog::{FilesystemCatalog, ObjectName, View};
-pub use changelog::ChangelogProducer;
 pub use commit::{CommitMode, CommitOutcome, CommitRequest, ConflictKind, Precondition, TwoStepOutcome};
 pub use compaction::CompactionKind;
 pub use directory::TableDirectory;
@@ -74,7 +73,7 @@ pub use lake_access::LakeAccess;
 pub use life::{
     ConsumersSeen, OrphansSeen, Reachable, Retained, Retention, RollbackTarget, Tag, TimeTravel, reachable_files,
 };
-pub use merge::{MergeFunction, MergeOptions};
+pub use merge::{ChangelogProducer, MergeFunction, MergeOptions};
 pub use overwrite::OverwriteScope;
 pub use schema_change::{ColumnPosition, SchemaChange};
 pub use schema_rules::validate_schema;

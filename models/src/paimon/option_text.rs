@@ -1,6 +1,43 @@
-//! Durations and sizes as table options spell them.
+//! Values of table options: how a text becomes a truth, a choice, a duration or a size. Paimon reads truths and choices
+//! without regard to case, so do we.
 //!
 //! Which option means what is not known here.
+
+use std::collections::BTreeMap;
+
+use crate::contract::Failure;
+
+/// The truth of an option; `invalid` if it is neither `true` nor `false`.
+pub(super) fn flag(options: &BTreeMap<String, String>, option: &str, default: bool) -> Result<bool, Failure> {
+    match options.get(option).map(|text| text.trim()) {
+        None => Ok(default),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        Some(text) => Err(Failure::invalid(format!("expected option `{option}` to be true or false, found {text:?}"))),
+    }
+}
+
+/// The choice that an option's text names; the first one, of which there must be one, if the option is not set.
+/// `invalid` if it names none.
+pub(super) fn choice<T: Copy>(
+    options: &BTreeMap<String, String>,
+    option: &str,
+    choices: &[(&str, T)],
+) -> Result<T, Failure> {
+    let Some(text) = options.get(option).map(|text| text.trim()) else {
+        return Ok(choices[0].1);
+    };
+    match choices.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
+        Some((_, choice)) => Ok(*choice),
+        None => {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            Err(Failure::invalid(format!(
+                "expected option `{option}` to be one of [{}], found {text:?}",
+                names.join(", ")
+            )))
+        }
+    }
+}
 
 /// A duration in milliseconds: a whole number and a unit, milliseconds if there is none. `None` if the text is no
 /// duration or too long a one.
@@ -54,21 +91,43 @@ mod tests {
             assert_eq!(duration_ms(text), Some(expected), "{text}");
         }
         assert_eq!((duration_ms("1500 us"), duration_ms("999999ns")), (Some(1), Some(0)));
+        for (text, expected) in [(" 30min ", 1_800_000), ("2 Days", 172_800_000), ("15", 15), ("1500 µs", 1), ("0s", 0)]
+        {
+            assert_eq!(duration_ms(text), Some(expected), "{text}");
+        }
     }
 
     #[test]
     fn sizes_have_paimons_units() {
-        for (text, expected) in [("7", 7), ("7 b", 7), ("8 MB", 8 << 20), ("16kb", 16 << 10), ("1 g", 1 << 30)] {
+        for (text, expected) in [
+            ("7", 7),
+            ("7 b", 7),
+            (" 2MB ", 2 << 20),
+            ("8 MB", 8 << 20),
+            ("1 kb", 1024),
+            ("16kb", 16 << 10),
+            ("3 g", 3 << 30),
+        ] {
             assert_eq!(size_bytes(text), Some(expected), "{text}");
         }
     }
 
     #[test]
     fn what_is_neither_is_refused() {
-        for text in ["", "ms", "-1 ms", "1.5 s", "1 fortnight", "99999999999999999999", "18446744073709551615 d"] {
+        for text in [
+            "",
+            "h",
+            "ms",
+            "-1 ms",
+            "1.5 s",
+            "1 fortnight",
+            "18446744073709551616",
+            "99999999999999999999",
+            "18446744073709551615 d",
+        ] {
             assert_eq!(duration_ms(text), None, "{text:?}");
         }
-        for text in ["", "mb", "-1", "1.5 mb", "1 parsec", "18446744073709551615 kb"] {
+        for text in ["", "mb", "-1", "1.5 mb", "1 parsec", "18446744073709551615 kb", "18446744073709551615 tb"] {
             assert_eq!(size_bytes(text), None, "{text:?}");
         }
     }

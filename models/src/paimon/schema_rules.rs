@@ -21,7 +21,6 @@ use crate::contract::{Failure, TableSchema};
 pub(super) use self::buckets::bucket_key_names;
 pub(super) use self::columns::check_column_name;
 pub(super) use self::files::{changelog_file_prefix, data_file_prefix, file_format};
-pub(super) use self::merging::{FIELDS_PREFIX, SEQUENCE_FIELD, SEQUENCE_GROUP_SUFFIX};
 pub use self::option_changes::IMMUTABLE_OPTIONS;
 pub(super) use self::option_changes::check_option_change;
 pub(super) use self::options::{is_option_on, with_keys_of_options};

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 
 use crate::concurrently;
-use crate::contract::{BucketId, DataType, Failure, FailureCode, Row, RowKind};
+use crate::contract::{BucketId, DataType, Failure, Row, RowKind};
 use crate::defects::Defect;
 
 use super::binary_row::serialize;
@@ -76,7 +76,6 @@ impl PaimonTable {
         base: Option<&Snapshot>,
         changes: &BTreeMap<BucketId, Vec<(RowKind, Row)>>,
     ) -> Result<Committable, Failure> {
-        self.check_buckets_are_fixed("write")?;
         let merge = self.merge_options()?;
         self.version.buckets.mode().check_writable()?;
         let highest = self.highest_sequences(base).await.map_err(before_any_effect)?;
@@ -163,24 +162,7 @@ impl PaimonTable {
         Ok(highest)
     }
 
-    /// In a key table with dynamic buckets an index says which bucket a key is in. It is not kept here, so such tables
-    /// are read and never written: a key would end up in two buckets.
-    pub(super) fn check_buckets_are_fixed(&self, statement: &str) -> Result<(), Failure> {
-        if !self.schema.has_primary_key() || self.schema.bucket_count().is_some() {
-            return Ok(());
-        }
-        Err(Failure::definite(
-            FailureCode::Unsupported,
-            format!(
-                "table {}: expected a fixed number of buckets to {statement} a key table, found dynamic buckets \
-                 (`bucket` is not 1 or more)",
-                self.path
-            ),
-        ))
-    }
-
     fn check_bucket(&self, bucket: &BucketId) -> Result<(), Failure> {
-        self.version.buckets.mode().check_writable()?;
         let (buckets, partition_cells) = (self.schema.bucket_count().unwrap_or(1), self.partition_types.len());
         if bucket.bucket < buckets && bucket.partition.cells().len() == partition_cells {
             return Ok(());

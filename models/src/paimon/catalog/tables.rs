@@ -115,7 +115,7 @@ impl FilesystemCatalog {
             return Err(refused);
         }
         replace_schema(&table.version.file, schema)?;
-        self.delete_all_rows(&table, subject).await?;
+        table.truncate(subject).await?;
         // From here on the rows are gone, so no failure is definite any more.
         self.change_schema(path, |_, old| replace_schema(old, schema).map(Some)).await.map_err(Failure::made_indefinite)
     }

@@ -168,14 +168,11 @@ fn fully_merged(
     files: &mut AttemptFiles<'_>,
 ) -> Result<Vec<ManifestFileMeta>, Failure> {
     let live = replay(contents)?;
-    let live_identities: BTreeSet<(FileIdentity<'_>, i32)> =
-        live.iter().map(|entry| (identity(entry), entry.file.level)).collect();
-    let is_live = |entry: &&ManifestEntry| {
-        entry.kind == FileKind::Add && live_identities.contains(&(identity(entry), entry.file.level))
-    };
+    let live_identities: BTreeSet<FileIdentity<'_>> = live.iter().map(identity).collect();
+    let is_live = |entry: &&ManifestEntry| entry.kind == FileKind::Add && live_identities.contains(&identity(entry));
     let mut merged = Vec::new();
     let mut rewritten: Vec<ManifestEntry> = Vec::new();
-    let mut known: BTreeSet<(FileIdentity<'_>, i32)> = BTreeSet::new();
+    let mut known: BTreeSet<FileIdentity<'_>> = BTreeSet::new();
     for (manifest, content) in manifests.iter().zip(contents) {
         if !must_change(manifest, options) && content.iter().all(|entry| is_live(&entry)) {
             merged.extend(files.manifests(&std::mem::take(&mut rewritten))?);
@@ -184,7 +181,7 @@ fn fully_merged(
         }
         // A file that was deleted and brought back is live once.
         let entries = content.iter().filter(is_live);
-        rewritten.extend(entries.filter(|entry| known.insert((identity(entry), entry.file.level))).cloned());
+        rewritten.extend(entries.filter(|entry| known.insert(identity(entry))).cloned());
     }
     merged.extend(files.manifests(&rewritten)?);
     Ok(merged)

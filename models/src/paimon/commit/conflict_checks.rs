@@ -23,13 +23,6 @@ pub(super) struct LiveFiles<'a> {
     added: &'a [ManifestEntry],
 }
 
-/// A file where it is in its bucket's merge tree: one that moved to another level is not the one that was planned with.
-type PlacedFile<'a> = (FileIdentity<'a>, i32);
-
-fn placed(entry: &ManifestEntry) -> PlacedFile<'_> {
-    (identity(entry), entry.file.level)
-}
-
 impl<'a> LiveFiles<'a> {
     /// The live files without those that go. Every file that goes must be live, once.
     pub(super) fn without(
@@ -37,10 +30,10 @@ impl<'a> LiveFiles<'a> {
         deletes: &[ManifestEntry],
         added: &'a [ManifestEntry],
     ) -> Result<Self, Conflict> {
-        let mut staying_files: BTreeSet<PlacedFile<'_>> = live.iter().map(placed).collect();
+        let mut staying_files: BTreeSet<FileIdentity<'_>> = live.iter().map(identity).collect();
         let gone: Vec<&str> = deletes
             .iter()
-            .filter(|entry| !staying_files.remove(&placed(entry)))
+            .filter(|entry| !staying_files.remove(&identity(entry)))
             .map(|entry| entry.file.file_name.as_str())
             .collect();
         if !gone.is_empty() {
@@ -49,17 +42,18 @@ impl<'a> LiveFiles<'a> {
                 format!("expected every file that the commit deletes to be live, found {} not to be", listed(&gone)),
             ));
         }
-        let staying = live.iter().filter(|entry| staying_files.contains(&placed(entry))).collect();
+        let staying = live.iter().filter(|entry| staying_files.contains(&identity(entry))).collect();
         Ok(Self { staying, added })
     }
 
-    /// New files must not be live already, and each comes once.
+    /// New files must not be live already, at any level, and each comes once.
     pub(super) fn check_added_are_new(&self) -> ConflictResult {
-        let mut known: BTreeSet<FileIdentity<'_>> = self.staying.iter().map(|entry| identity(entry)).collect();
+        let place = |entry: &'a ManifestEntry| (&entry.partition, entry.bucket, &entry.file.file_name);
+        let mut known: BTreeSet<_> = self.staying.iter().map(|entry| place(entry)).collect();
         let live: Vec<&str> = self
             .added
             .iter()
-            .filter(|entry| !known.insert(identity(entry)))
+            .filter(|entry| !known.insert(place(entry)))
             .map(|entry| entry.file.file_name.as_str())
             .collect();
         if live.is_empty() {

@@ -61,10 +61,10 @@ pub(super) fn without_pairs<'a>(
     entries: impl IntoIterator<Item = &'a ManifestEntry>,
 ) -> FormatResult<Vec<ManifestEntry>> {
     // A file that moves to another level is deleted at one and added at the other.
-    let mut positions: BTreeMap<(FileIdentity<'a>, i32), usize> = BTreeMap::new();
+    let mut positions: BTreeMap<FileIdentity<'a>, usize> = BTreeMap::new();
     let mut left: Vec<Option<&ManifestEntry>> = Vec::new();
     for entry in entries {
-        let key = (identity(entry), entry.file.level);
+        let key = identity(entry);
         let known = positions.get(&key).copied();
         let known_kind = known.and_then(|position| left[position]).map(|entry| entry.kind);
         match (entry.kind, known_kind, known) {
@@ -94,7 +94,6 @@ mod tests {
 
     use crate::contract::Row;
     use crate::paimon::DataFileMeta;
-    use crate::paimon::column_stats::SimpleStats;
 
     use super::*;
 
@@ -104,28 +103,7 @@ mod tests {
             partition: Row::new(Vec::new()),
             bucket: 0,
             total_buckets: -1,
-            file: Rc::new(DataFileMeta {
-                file_name: file_name.to_owned(),
-                file_size: 1,
-                row_count: 1,
-                min_key: Vec::new(),
-                max_key: Vec::new(),
-                key_stats: SimpleStats::empty(),
-                value_stats: SimpleStats::empty(),
-                min_sequence_number: 0,
-                max_sequence_number: 0,
-                schema_id: 0,
-                level,
-                extra_files: Vec::new(),
-                creation_time_millis: None,
-                delete_row_count: None,
-                embedded_file_index: None,
-                file_source: None,
-                value_stats_columns: None,
-                external_path: None,
-                first_row_id: None,
-                write_columns: None,
-            }),
+            file: Rc::new(DataFileMeta::bare(file_name, level)),
         }
     }
 

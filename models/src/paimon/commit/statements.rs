@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::contract::{BucketId, Failure, Row, RowKind, Value};
 use crate::paimon::lake_access::before_any_effect;
+use crate::paimon::overwrite::BoundScope;
 use crate::paimon::{OverwriteScope, PaimonTable, Snapshot};
 
 use super::{CommitMode, CommitOutcome, CommitRequest, Precondition};
@@ -37,7 +38,10 @@ impl PaimonTable {
                 self.path
             )));
         }
-        self.overwrite_by_nothing(subject, OverwriteScope::AnyOf(partitions.to_vec())).await
+        let scope = OverwriteScope::AnyOf(partitions.to_vec());
+        // Also where there is nothing to delete.
+        BoundScope::bind(&scope, &self.schema, &[])?;
+        self.overwrite_by_nothing(subject, scope).await
     }
 
     /// Replaces what the scope covers by these rows, in one snapshot. A dynamic overwrite of a partitioned table by

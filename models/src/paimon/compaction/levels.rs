@@ -97,7 +97,6 @@ pub(super) mod tests {
     use crate::contract::Value;
 
     use super::super::super::binary_row::serialize;
-    use super::super::super::column_stats::SimpleStats;
     use super::super::super::{DataFileMeta, FileKind};
     use super::*;
 
@@ -110,26 +109,11 @@ pub(super) mod tests {
             bucket: 0,
             total_buckets: 1,
             file: Rc::new(DataFileMeta {
-                file_name: name.to_owned(),
                 file_size: bytes,
-                row_count: 1,
                 min_key: key(keys.0),
                 max_key: key(keys.1),
-                key_stats: SimpleStats::empty(),
-                value_stats: SimpleStats::empty(),
-                min_sequence_number: 0,
-                max_sequence_number: 0,
-                schema_id: 0,
-                level,
-                extra_files: Vec::new(),
-                creation_time_millis: None,
                 delete_row_count: Some(0),
-                embedded_file_index: None,
-                file_source: None,
-                value_stats_columns: None,
-                external_path: None,
-                first_row_id: None,
-                write_columns: None,
+                ..DataFileMeta::bare(name, level)
             }),
         }
     }

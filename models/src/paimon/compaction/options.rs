@@ -2,6 +2,8 @@
 
 use crate::contract::{Failure, TableSchema};
 
+use super::super::option_text::{flag, size_bytes};
+
 const MEBIBYTE: u64 = 1 << 20;
 
 /// How a table is compacted: its options, with Paimon's defaults.
@@ -80,40 +82,17 @@ impl Reader<'_> {
     }
 
     fn flag(&self, option: &str) -> Result<bool, Failure> {
-        match self.schema.options.get(option).map(|text| text.trim()) {
-            None => Ok(false),
-            Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
-            Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
-            Some(text) => {
-                Err(Failure::invalid(format!("expected option `{option}` to be true or false, found {text:?}")))
-            }
-        }
+        flag(&self.schema.options, option, false)
     }
 
     fn size(&self, option: &str, default: u64) -> Result<u64, Failure> {
         let Some(text) = self.schema.options.get(option) else {
             return Ok(default);
         };
-        bytes_of(text).filter(|size| *size > 0).ok_or_else(|| {
+        size_bytes(text).filter(|size| *size > 0).ok_or_else(|| {
             Failure::invalid(format!("expected option `{option}` to be a size such as `128 mb`, found {text:?}"))
         })
     }
-}
-
-/// A size as Paimon's options spell it: a number and a unit, bytes if there is none; units are powers of 1024.
-fn bytes_of(text: &str) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase();
-    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit.trim() {
-        "" | "b" | "bytes" => 0,
-        "k" | "kb" | "kibibytes" => 10,
-        "m" | "mb" | "mebibytes" => 20,
-        "g" | "gb" | "gibibytes" => 30,
-        "t" | "tb" | "tebibytes" => 40,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]
@@ -142,20 +121,6 @@ mod tests {
         let options = [("num-sorted-run.compaction-trigger", "2"), ("deletion-vectors.enabled", "TRUE")];
         let options = CompactionOptions::of(&schema(true, &options)).unwrap();
         assert_eq!((options.level_count, options.deletion_vectors, options.force_up_level_0), (3, true, true));
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        for (text, expected) in [
-            ("7", Some(7)),
-            ("1 kb", Some(1024)),
-            (" 2MB ", Some(2 << 20)),
-            ("3 g", Some(3 << 30)),
-            ("4 parsecs", None),
-        ] {
-            assert_eq!(bytes_of(text), expected, "{text}");
-        }
-        assert_eq!(bytes_of("18446744073709551615 tb"), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::contract::Failure;
 
-use super::duration::parse_duration_ms;
+use super::super::option_text::duration_ms;
 
 /// How much of one kind is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,15 +37,15 @@ impl Retention {
             None => Ok(otherwise),
             Some(text) => text.trim().parse().map_err(|_| invalid(option, "a number that is not negative", text)),
         };
-        let duration_ms = |option: &str, otherwise: u64| match options.get(option) {
+        let duration = |option: &str, otherwise: u64| match options.get(option) {
             None => Ok(otherwise),
-            Some(text) => parse_duration_ms(text).ok_or_else(|| invalid(option, "a duration such as `1 h`", text)),
+            Some(text) => duration_ms(text).ok_or_else(|| invalid(option, "a duration such as `1 h`", text)),
         };
         let retained = |kind: &str, otherwise: Retained| -> Result<Retained, Failure> {
             let retained = Retained {
                 at_least: number(&format!("{kind}.num-retained.min"), otherwise.at_least)?,
                 at_most: number(&format!("{kind}.num-retained.max"), otherwise.at_most)?,
-                time_ms: duration_ms(&format!("{kind}.time-retained"), otherwise.time_ms)?,
+                time_ms: duration(&format!("{kind}.time-retained"), otherwise.time_ms)?,
             };
             retained.check(kind).map(|()| retained)
         };

@@ -6,9 +6,8 @@ use std::borrow::Cow;
 
 use crate::contract::{Row, RowKind};
 
-use super::super::changelog::ChangelogProducer;
 use super::super::scan::compare_keys;
-use super::{FormatResult, KeyValue, MergeOptions};
+use super::{ChangelogProducer, FormatResult, KeyValue, MergeOptions};
 
 /// One bucket's part of a batch, ready to be written.
 pub(in super::super) struct MergedBatch {

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::contract::{Failure, TableSchema};
 
+use super::super::option_text::{choice, flag};
+
 /// What the options of single columns begin with.
-pub(super) const FIELDS_PREFIX: &str = "fields.";
+pub(in super::super) const FIELDS_PREFIX: &str = "fields.";
 
 /// The options of one table.
 #[derive(Clone, Copy)]
@@ -26,14 +28,7 @@ impl<'a> OptionValues<'a> {
 
     /// The option's truth; false if it is not set.
     pub(super) fn is_set(self, option: &str) -> Result<bool, Failure> {
-        match self.text(option).map(str::trim) {
-            None => Ok(false),
-            Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
-            Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
-            Some(text) => {
-                Err(Failure::invalid(format!("expected option `{option}` to be true or false, found {text:?}")))
-            }
-        }
+        flag(self.all(), option, false)
     }
 
     /// The first of these options that is set, as a truth. They are names of one option.
@@ -46,17 +41,7 @@ impl<'a> OptionValues<'a> {
 
     /// The choice that the option's text names, in any case; the first one if it is not set.
     pub(super) fn choice<T: Copy>(self, option: &str, choices: &[(&str, T)]) -> Result<T, Failure> {
-        let text = self.text(option).unwrap_or(choices[0].0).trim();
-        match choices.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
-            Some((_, choice)) => Ok(*choice),
-            None => {
-                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-                Err(Failure::invalid(format!(
-                    "expected option `{option}` to be one of [{}], found {text:?}",
-                    names.join(", ")
-                )))
-            }
-        }
+        choice(self.all(), option, choices)
     }
 
     /// The option of a column, `fields.<column>.<name>`.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::contract::{DataType, Failure, TableSchema};
 
 use self::engines::{aggregation, partial_update};
-use super::super::changelog::ChangelogProducer;
+use super::changelog_producer::ChangelogProducer;
 use super::deduplicate::Deduplicate;
 use super::first_row::FirstRow;
 use super::option_values::{FIELDS_PREFIX, OptionValues};
@@ -16,8 +16,12 @@ use super::row_kinds::RowKindRules;
 use super::sequence_order::SequenceOrder;
 use super::{MergeEngine, MergeFunction};
 
-const MERGE_ENGINE: &str = "merge-engine";
-const SEQUENCE_FIELD: &str = "sequence.field";
+/// The option for how the changes of a key become its row.
+pub(in super::super) const MERGE_ENGINE: &str = "merge-engine";
+/// The option for the columns that say which change of a key is the newest.
+pub(in super::super) const SEQUENCE_FIELD: &str = "sequence.field";
+/// What an option ends in that says which columns follow the newest of its own.
+pub(in super::super) const SEQUENCE_GROUP_SUFFIX: &str = ".sequence-group";
 const SEQUENCE_FIELD_SORT_ORDER: &str = "sequence.field.sort-order";
 /// The names of one option, the valid one first.
 const IGNORE_DELETE: [&str; 4] =
@@ -99,9 +103,13 @@ fn check_field_options(values: OptionValues<'_>) -> Result<(), Failure> {
     let from_prefix = values.all().range(FIELDS_PREFIX.to_owned()..);
     for option in from_prefix.map(|(option, _)| option).take_while(|option| option.starts_with(FIELDS_PREFIX)) {
         let names = option[FIELDS_PREFIX.len()..].split('.').next().unwrap_or_default();
-        if names != DEFAULT_AGGREGATE_FUNCTION {
-            values.columns(option, names)?;
+        if names == DEFAULT_AGGREGATE_FUNCTION {
+            continue;
         }
+        if !option[FIELDS_PREFIX.len()..].contains('.') {
+            return Err(Failure::invalid(format!("expected an option `fields.<column>.<name>`, found `{option}`")));
+        }
+        values.columns(option, names)?;
     }
     Ok(())
 }
@@ -119,7 +127,9 @@ fn sequence_order(values: OptionValues<'_>, engine_name: EngineName) -> Result<S
     for position in &positions {
         let option = OptionValues::of_column(&schema.columns[*position].name, AGGREGATE_FUNCTION);
         if values.text(&option).is_some() {
-            return Err(Failure::invalid(format!("expected no `{option}`: the column is in `{SEQUENCE_FIELD}`")));
+            return Err(Failure::invalid(format!(
+                "expected no aggregate function, as `{option}`, for a column of `{SEQUENCE_FIELD}`"
+            )));
         }
     }
     if engine_name == EngineName::FirstRow {
@@ -129,7 +139,7 @@ fn sequence_order(values: OptionValues<'_>, engine_name: EngineName) -> Result<S
     }
     if schema.has_primary_key() && schema.partition_keys.iter().any(|key| !schema.primary_key.contains(key)) {
         return Err(Failure::invalid(format!(
-            "expected no `{SEQUENCE_FIELD}` in a table whose primary key does not hold every partition key"
+            "expected no `{SEQUENCE_FIELD}` where a key can move to another partition, found {list:?}"
         )));
     }
     Ok(SequenceOrder { positions, descending })
@@ -151,7 +161,7 @@ fn changelog_producer(values: OptionValues<'_>, engine_name: EngineName) -> Resu
     let producer = values.choice(ChangelogProducer::OPTION, &ChangelogProducer::CHOICES)?;
     if !values.schema.has_primary_key() && producer != ChangelogProducer::None {
         return Err(Failure::invalid(format!(
-            "expected no `{}` in a table without a primary key",
+            "expected `{}` none in a table without a primary key",
             ChangelogProducer::OPTION
         )));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::contract::BUCKET_KEY;
 
-use super::super::schema_rules::{FIELDS_PREFIX, SEQUENCE_FIELD, SEQUENCE_GROUP_SUFFIX};
+use super::super::merge::{FIELDS_PREFIX, SEQUENCE_FIELD, SEQUENCE_GROUP_SUFFIX};
 
 /// Options whose value is a list of columns.
 const LISTS_OF_COLUMNS: [&str; 2] = [BUCKET_KEY, SEQUENCE_FIELD];

@@ -4,7 +4,8 @@
 use crate::contract::{BUCKET, Failure, LAKESTREAM_ENABLED, TableSchema};
 
 use super::super::bucket_function::{BUCKET_FUNCTION_TYPE, BucketMode};
-use super::merging::{CHANGELOG_PRODUCER, DELETION_VECTORS, MERGE_ENGINE, SEQUENCE_FIELD};
+use super::super::merge::{MERGE_ENGINE, SEQUENCE_FIELD};
+use super::merging::{CHANGELOG_PRODUCER, DELETION_VECTORS};
 use super::option_changes::{PARTITION, PRIMARY_KEY};
 use super::options::{is_option_on, option_of, unsupported};
 

@@ -1,10 +1,11 @@
-//! Options as values. Paimon reads enumerations and booleans without regard to case, so do we.
+//! Options as values, for the rules.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::contract::{Failure, FailureCode, TableSchema};
 
+use super::super::option_text::{choice, flag};
 use super::option_changes::{PARTITION, PRIMARY_KEY};
 
 /// The value of an option, without blanks around it.
@@ -23,12 +24,7 @@ pub(in super::super) fn is_option_on(options: &BTreeMap<String, String>, key: &s
 
 /// A boolean option; `invalid` if it is none.
 pub(super) fn boolean(schema: &TableSchema, key: &str, default: bool) -> Result<bool, Failure> {
-    match option_of(schema, key) {
-        Some(text) if !text.eq_ignore_ascii_case("true") && !text.eq_ignore_ascii_case("false") => {
-            Err(Failure::invalid(format!("expected option `{key}` to be true or false, found {text:?}")))
-        }
-        _ => Ok(is_option_on(&schema.options, key, default)),
-    }
+    flag(&schema.options, key, default)
 }
 
 /// A 32-bit option; `invalid` if it is none.
@@ -40,12 +36,7 @@ pub(super) fn integer(schema: &TableSchema, key: &str, default: i32) -> Result<i
 
 /// An option that is one of these words, in lower case; the first is the default. `invalid` if it is another.
 pub(super) fn word<'a>(schema: &TableSchema, key: &str, words: &[&'a str]) -> Result<&'a str, Failure> {
-    let Some(text) = option_of(schema, key) else {
-        return Ok(words.first().copied().unwrap_or_default());
-    };
-    words.iter().find(|word| word.eq_ignore_ascii_case(text)).copied().ok_or_else(|| {
-        Failure::invalid(format!("expected option `{key}` to be one of [{}], found {text:?}", words.join(", ")))
-    })
+    choice(&schema.options, key, &words.iter().map(|word| (*word, *word)).collect::<Vec<_>>())
 }
 
 /// `unsupported`, unless the option is absent or one of these words.

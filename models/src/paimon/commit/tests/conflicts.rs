@@ -56,6 +56,17 @@ fn added_file_live() {
 }
 
 #[test]
+fn a_file_is_live_at_one_level_only() {
+    let fixture = Fixture::keyed(&[]);
+    fixture.append("a", &[(1, "mon")]);
+    let mut elsewhere = fixture.live();
+    Rc::make_mut(&mut elsewhere[0].file).level = 3;
+    let name = elsewhere[0].file.file_name.clone();
+    let twice = Committable { added: elsewhere, ..Committable::default() };
+    assert_refused(fixture.commit("twice", CommitMode::Compact, twice), ConflictKind::AddedFileLive, &name);
+}
+
+#[test]
 fn bucket_count() {
     let fixture = Fixture::keyed(&[]);
     fixture.append("a", &[(1, "mon")]);

@@ -9,12 +9,11 @@ use super::super::field_function::{FieldFunction, FunctionKind};
 use super::super::option_values::{FIELDS_PREFIX, OptionValues};
 use super::super::partial_update::{PartialColumn, PartialUpdate, SequenceGroup};
 use super::super::sequence_order::SequenceOrder;
-use super::{AGGREGATE_FUNCTION, DEFAULT_AGGREGATE_FUNCTION, IGNORE_DELETE};
+use super::{AGGREGATE_FUNCTION, DEFAULT_AGGREGATE_FUNCTION, IGNORE_DELETE, SEQUENCE_GROUP_SUFFIX};
 
 const AGGREGATION_REMOVES_ROW: &str = "aggregation.remove-record-on-delete";
 const PARTIAL_UPDATE_REMOVES_ROW: &str = "partial-update.remove-record-on-delete";
 const PARTIAL_UPDATE_REMOVES_ROW_BY_GROUP: &str = "partial-update.remove-record-on-sequence-group";
-const SEQUENCE_GROUP_SUFFIX: &str = ".sequence-group";
 const LAST_NON_NULL_VALUE: &str = "last_non_null_value";
 /// Functions of Paimon's that this version does not have.
 const FUNCTIONS_ELSEWHERE: [&str; 7] = [
