@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
+use models::config::CatalogConfig;
 use models::contract::{
     Bounds, Change, FailureCode, ObservedOffset, Output, RowSet, Statement, TablePath, TableSchema,
 };
@@ -27,6 +28,9 @@ pub struct Header {
     pub capabilities: Vec<String>,
     /// Whose time `at_ms` is.
     pub clock: Clock,
+    /// The catalog that every statement went through, as it was configured; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog: Option<CatalogConfig>,
 }
 
 /// Whose time.
@@ -146,6 +150,20 @@ pub enum Event {
         lake: Option<SideState>,
         /// The store's side; `None` where there is no such table.
         store: Option<SideState>,
+    },
+    /// What a session's catalog has to do with the store, seen when it changed: before the answer of the statement that
+    /// changed it, and at every close (C16, C17).
+    Catalog {
+        /// Whose catalog.
+        session: String,
+        /// How often it opened the store since it was made.
+        store_opened: u64,
+        /// How often it closed it.
+        store_closed: u64,
+        /// The names of the options that it handed to the store, without their values, as the store got them.
+        store_option_keys: Vec<String>,
+        /// Whether the catalog has been closed.
+        closed: bool,
     },
     /// What our reader found wrong in a table's files after the run; empty when all is right.
     Files {

@@ -65,7 +65,7 @@ fn another_seed_is_another_run() {
 fn statements(plan: &Plan) -> impl Iterator<Item = (&str, &PlannedStatement)> {
     plan.steps.iter().filter_map(|step| match &step.action {
         Action::Run(planned) => Some((step.id.as_str(), planned)),
-        Action::Fault(_) => None,
+        Action::Close(_) | Action::Fault(_) => None,
     })
 }
 

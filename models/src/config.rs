@@ -2,9 +2,58 @@
 //!
 //! Plain numbers: this module must never know who draws them or why.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::contract::Bounds;
+use crate::contract::{Bounds, LAKESTREAM_STORE};
+
+/// The identifier of the reference store: what `lakestream.store` says where it is used (C14, C17).
+pub const STORE_IDENTIFIER: &str = "reference";
+/// The option without which the reference store cannot be created; in the catalog's options with the store's prefix.
+pub const STORE_BOOTSTRAP: &str = "bootstrap.servers";
+/// Where the reference store listens. A store that is looked for elsewhere is unavailable.
+pub const STORE_ADDRESS: &str = "store:9123";
+
+/// Which of the two kinds of Paimon catalog (C4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CatalogKind {
+    /// One that inherits the guards of the mode: tables are directories.
+    #[default]
+    Filesystem,
+    /// One that overrides rename and replace by itself and wraps errors: tables are rows of an SQL database.
+    Jdbc,
+}
+
+/// The Paimon catalog of the query side, as its user configured it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogConfig {
+    /// Its kind.
+    #[serde(default)]
+    pub kind: CatalogKind,
+    /// Its options, taken literally: `lakestream.store`, the store's own with its prefix, foreign ones.
+    pub options: BTreeMap<String, String>,
+}
+
+impl Default for CatalogConfig {
+    /// A filesystem catalog that finds its store.
+    fn default() -> Self {
+        let options = [
+            (LAKESTREAM_STORE.to_owned(), STORE_IDENTIFIER.to_owned()),
+            (format!("{STORE_IDENTIFIER}.{STORE_BOOTSTRAP}"), STORE_ADDRESS.to_owned()),
+        ];
+        Self { kind: CatalogKind::default(), options: options.into() }
+    }
+}
+
+impl CatalogConfig {
+    /// Whether this is what a plan has that says nothing of its catalog.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
 
 /// The store's timings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

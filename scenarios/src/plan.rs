@@ -13,7 +13,7 @@ mod validate;
 use std::fmt;
 use std::str::FromStr;
 
-use models::config::SystemConfig;
+use models::config::{CatalogConfig, SystemConfig};
 use models::contract::{Bounds, Side, Statement, TablePath, TableSchema};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,10 @@ pub const PLAN_VERSION: u32 = 1;
 /// The `from` of a `changes` that goes on where the session's last answer for this table ended; `earliest` before the
 /// first. A plan cannot spell positions: they are the system's.
 pub const NEXT_POSITION: &str = "next";
+
+/// The `layout` of an `insert` that was planned against what the session's last `describe` of the table showed; none
+/// before the first. A plan cannot spell layouts: they are the system's.
+pub const DESCRIBED_LAYOUT: &str = "described";
 
 /// The column that names each row that a plan writes, where a table has it: unique within the table. Reads are judged
 /// by it.
@@ -44,6 +48,9 @@ pub struct Plan {
     pub system: SystemConfig,
     /// The least that one call between two parts takes; the most is `system.max_call_ms`.
     pub min_call_ms: u64,
+    /// The Paimon catalog of the query side, as its user configured it.
+    #[serde(default, skip_serializing_if = "CatalogConfig::is_default")]
+    pub catalog: CatalogConfig,
     /// The tables that exist before the run begins.
     pub tables: Vec<PlannedTable>,
     /// How long faults may strike. Then everything is healed.
@@ -88,6 +95,8 @@ pub struct Step {
 pub enum Action {
     /// A session executes a statement.
     Run(PlannedStatement),
+    /// A session closes its catalog (C17).
+    Close(PlannedClose),
     /// Something goes wrong.
     Fault(Fault),
 }
@@ -118,6 +127,21 @@ pub struct PlannedStatement {
     pub deadline_ms: u64,
     /// What is executed. `changes` may say `from`: [`NEXT_POSITION`].
     pub statement: Statement,
+}
+
+/// A session closes its catalog. Its next statement opens another one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedClose {
+    /// The session.
+    pub session: String,
+    /// The phase; the session closes after the statements that come before this step in the plan.
+    pub phase: Phase,
+    /// Not before so many milliseconds after the phase began (drained: ignored).
+    pub at_ms: u64,
+    /// Whether closing the Paimon side of the catalog fails. The store's side must be closed all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fails: bool,
 }
 
 /// Something that goes wrong. Faults strike in the chaos phase only.

@@ -13,7 +13,7 @@ mod session;
 mod tables;
 mod timings;
 
-use models::config::SystemConfig;
+use models::config::{CatalogConfig, SystemConfig};
 use models::contract::Side;
 
 use crate::draw::{Draws, Place};
@@ -70,6 +70,7 @@ impl Scenario {
         // By time, so that a plan reads as it happens; the sort is stable and each session's times ascend.
         chaos.sort_by_key(|step| match &step.action {
             Action::Run(planned) => planned.at_ms,
+            Action::Close(close) => close.at_ms,
             Action::Fault(_) => 0,
         });
         let mut steps: Vec<Step> = faults::faults(&run, &cast);
@@ -83,6 +84,7 @@ impl Scenario {
             scenario: self.name.clone(),
             seed,
             min_call_ms,
+            catalog: CatalogConfig::default(),
             tables: run.tables.iter().map(planned(Side::Store)).chain(lake_side.map(planned(Side::Lake))).collect(),
             chaos_ms: run.chaos_ms,
             steps,

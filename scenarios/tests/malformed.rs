@@ -192,8 +192,8 @@ fn a_statement_that_nobody_can_mean_is_refused() {
             "step `s`: expected a key of the primary-key columns [id], found [w]",
         ),
         (
-            refusal_of_statement("w1", r#"{"select":{"table":"db.k1$rt","at_snapshot":1}}"#),
-            "step `s`: expected time travel on the base view only",
+            refusal_of_statement("w1", r#"{"select":{"table":"db.k1","at_snapshot":1,"at_timestamp_ms":1}}"#),
+            "step `s`: expected a time or a snapshot to travel to, found both",
         ),
         (
             refusal_of_statement("w1", r#"{"changes":{"table":"db.k1$rt","from":"next","max":0}}"#),
@@ -214,7 +214,7 @@ fn a_plan_that_cannot_be_read_is_refused_with_its_place() {
         (Plan::from_json("{}").unwrap_err(), "expected a plan with \"version\": 1, found none"),
         (spoilt("\"version\": 1", "\"version\": 9"), "expected a plan with \"version\": 1, found version 9"),
         (spoilt("\"chaos_ms\"", "\"chaos\""), "unknown field `chaos`, expected one of `version`"),
-        (spoilt("\"fault\": {", "\"fualt\": {"), "unknown field `fualt`, expected one of `id`, `run`, `fault` at line"),
+        (spoilt("\"fault\": {", "\"fualt\": {"), "unknown field `fualt`, expected one of `id`, `run`, `close`, `fault` at line"),
         (spoilt("\"deadline_ms\"", "\"deadline\""), "unknown field `deadline`"),
         (spoilt("\"refuse\"", "\"refuze\""), "unknown variant `refuze`"),
     ]);

@@ -234,6 +234,7 @@ fn the_outline_of_one_plan() {
             planned.statement.name(),
             planned.statement.table()
         ),
+        Action::Close(close) => format!("{:13} {:16} close", close.session, step.id),
         Action::Fault(fault) => format!("fault         {:16} {}", step.id, fault.kind()),
     };
     let outline: Vec<String> = plan.steps.iter().map(line).collect();

@@ -77,8 +77,12 @@ fn reach(operation: &Operation, timeline: &Timeline, has_key: bool) -> Option<Re
         Statement::AlterOptions { .. } => mode_switch(operation.statement).map(|_| Reach::Content),
         Statement::AlterColumns { .. } => Some(Reach::Columns),
         Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. } => has_key.then_some(Reach::Content),
+        Statement::Delete { filter: Some(_), .. } | Statement::Update { .. } => Some(Reach::Content),
         Statement::Delete { .. } => (!has_key).then_some(Reach::Content),
-        Statement::Describe { .. }
+        Statement::CreateOnLake { .. } | Statement::Enable { .. } | Statement::Promote { .. } => Some(Reach::Structure),
+        Statement::CreateBranch { .. }
+        | Statement::CreateView { .. }
+        | Statement::Describe { .. }
         | Statement::Insert { .. }
         | Statement::Select { .. }
         | Statement::Lookup { .. }

@@ -190,9 +190,12 @@ pub fn table_of(event: &Event) -> Option<&TablePath> {
         | Event::Log { table, .. }
         | Event::State { table, .. }
         | Event::Files { table, .. } => Some(table),
-        Event::Invoke { .. } | Event::Ok { .. } | Event::Fail { .. } | Event::Fault { .. } | Event::Phase { .. } => {
-            None
-        }
+        Event::Invoke { .. }
+        | Event::Ok { .. }
+        | Event::Fail { .. }
+        | Event::Fault { .. }
+        | Event::Phase { .. }
+        | Event::Catalog { .. } => None,
     }
 }
 

@@ -342,9 +342,9 @@ fn reads(index: &Index, of_table: &[usize], recogniser: Option<&Recogniser>) -> 
             content: recogniser.map(|recogniser| recogniser.content(std::iter::once(rows))),
         };
         match (operation.statement, output) {
-            (Statement::Select { table, filter, at_snapshot }, Output::Rows { rows, snapshot_id }) => {
+            (Statement::Select { table, filter, at_timestamp_ms, at_snapshot }, Output::Rows { rows, snapshot_id }) => {
                 reads.push(Read {
-                    historic: at_snapshot.is_some(),
+                    historic: at_snapshot.is_some() || at_timestamp_ms.is_some(),
                     snapshot: Some(*snapshot_id),
                     matches: recogniser.filter(|_| !filter.is_empty()).map(|recogniser| matching(filter, recogniser)),
                     ..read(table, rows)

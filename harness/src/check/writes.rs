@@ -85,7 +85,7 @@ impl Writes {
         for position in of_table {
             let operation = &operations[*position];
             match operation.statement {
-                Statement::Insert { table, rows } if !table.real_time => {
+                Statement::Insert { table, rows, branch: None, .. } if !table.real_time => {
                     writes.add_rows(*position, operation, rows, schema, regular_route(operation, timeline));
                 }
                 Statement::NativeInsert { rows, .. } => {
@@ -102,7 +102,7 @@ impl Writes {
                         });
                     }
                 }
-                Statement::Delete { table, keys } if !table.real_time && schema.has_primary_key() => {
+                Statement::Delete { table, keys, filter: None } if !table.real_time && schema.has_primary_key() => {
                     let route = regular_route(operation, timeline);
                     for key in &keys.rows {
                         let cells = schema.primary_key.iter().zip(&writes.key_positions).map(|(name, position)| {

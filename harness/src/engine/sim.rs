@@ -60,7 +60,7 @@ pub fn warm_up() {
             plan.chaos_ms = short_ms;
             plan.steps.retain(|step| match &step.action {
                 Action::Run(planned) => planned.phase == Phase::Chaos && planned.at_ms < short_ms,
-                Action::Fault(_) => false,
+                Action::Close(_) | Action::Fault(_) => false,
             });
             run_recorded(&plan, &RunOptions::default());
         }
@@ -100,6 +100,7 @@ fn header(plan: &Plan) -> Header {
         bounds: plan.bounds(),
         capabilities: CAPABILITIES.iter().map(|capability| (*capability).to_owned()).collect(),
         clock: Clock::Virtual,
+        catalog: Some(plan.catalog.clone()),
     }
 }
 

@@ -158,6 +158,7 @@ mod tests {
             bounds: plan.system.bounds(1),
             capabilities: Vec::new(),
             clock: Clock::Virtual,
+            catalog: None,
         };
         let history = History { header, events: Vec::new() };
         let violation = Violation { argument: "Row w1 appears twice.".to_owned(), events: vec![1, 2] };

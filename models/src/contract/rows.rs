@@ -16,10 +16,21 @@ pub struct RowSet {
     pub rows: Vec<Row>,
 }
 
+impl Default for RowSet {
+    fn default() -> Self {
+        Self::empty(Arc::from([]))
+    }
+}
+
 impl RowSet {
     /// No rows of these columns.
     pub fn empty(columns: Arc<[Arc<str>]>) -> Self {
         Self { columns, rows: Vec::new() }
+    }
+
+    /// Whether it has no columns, and so can have no rows that say anything.
+    pub fn is_without_columns(&self) -> bool {
+        self.columns.is_empty()
     }
 
     /// The position of a column.

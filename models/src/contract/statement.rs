@@ -44,12 +44,16 @@ impl fmt::Display for TableView {
 impl TryFrom<String> for TableView {
     type Error = String;
 
+    /// `$rt` asks for the union only where it is the one `$` of the name and something stands before it: `t$rt$rt`,
+    /// `t$branch_b$rt` and a bare `$rt` are names like any other (rule 33, C18).
     fn try_from(text: String) -> Result<Self, String> {
-        let (base, real_time) = match text.strip_suffix(RT_SUFFIX) {
-            Some(base) => (base, true),
-            None => (text.as_str(), false),
-        };
-        Ok(Self { path: base.parse()?, real_time })
+        let path: TablePath = text.parse()?;
+        Ok(match path.table().strip_suffix(RT_SUFFIX) {
+            Some(base) if !base.is_empty() && !base.contains('$') => {
+                Self { path: TablePath::new(path.database(), base), real_time: true }
+            }
+            _ => Self { path, real_time: false },
+        })
     }
 }
 
@@ -190,6 +194,20 @@ pub enum Statement {
         /// The table.
         table: TablePath,
     },
+    /// Makes a branch of the lake table.
+    CreateBranch {
+        /// The table.
+        table: TablePath,
+        /// The new branch.
+        branch: String,
+    },
+    /// CREATE VIEW … AS SELECT * FROM a table.
+    CreateView {
+        /// The view; its name may end in `$rt` (C18).
+        view: TablePath,
+        /// The table that it shows.
+        query_table: TablePath,
+    },
     /// DESCRIBE.
     Describe {
         /// The table.
@@ -202,15 +220,37 @@ pub enum Statement {
     Insert {
         /// The table; `$rt` is refused (C10).
         table: TableView,
+        /// The branch; a lake-stream table refuses it (C12).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+        /// PARTITION (…): values of partition columns that the rows leave out (C23).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partition: Option<BTreeMap<String, Value>>,
         /// The rows.
         rows: RowSet,
+        /// The layout that the write was planned against, as an earlier DESCRIBE showed it (C13).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        layout: Option<String>,
     },
-    /// DELETE of whole keys.
+    /// UPDATE … SET … WHERE (C23).
+    Update {
+        /// The table; `$rt` is refused (C10).
+        table: TableView,
+        /// The new values, by column; no columns of the primary key.
+        set: BTreeMap<String, Value>,
+        /// Which rows: all must match.
+        filter: Filter,
+    },
+    /// DELETE of whole keys, or of all rows that match.
     Delete {
         /// The table.
         table: TableView,
-        /// The keys: objects of the primary-key columns.
+        /// The keys: objects of the primary-key columns. Not used with a filter.
+        #[serde(default, skip_serializing_if = "RowSet::is_without_columns")]
         keys: RowSet,
+        /// Which rows, instead of keys: all must match.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        filter: Option<Filter>,
     },
     /// INSERT OVERWRITE: replaces data in the lake, not in the store (C15).
     InsertOverwrite {
@@ -236,6 +276,10 @@ pub enum Statement {
         /// Only rows that match.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         filter: Filter,
+        /// Time travel to the newest snapshot that was committed by then, in milliseconds since the epoch; base view
+        /// only (C11).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_timestamp_ms: Option<u64>,
         /// Time travel to a snapshot; base view only.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_snapshot: Option<u64>,
@@ -256,6 +300,30 @@ pub enum Statement {
         /// At most so many changes.
         max: u64,
     },
+    /// Makes disabled metadata of a store table from an existing lake table (P1).
+    CreateOnLake {
+        /// The lake table.
+        table: TablePath,
+        /// Options of the store's table.
+        #[serde(default)]
+        properties: BTreeMap<String, String>,
+    },
+    /// Turns a disabled store table on, if it and its lake table agree (P2).
+    Enable {
+        /// The table.
+        table: TablePath,
+    },
+    /// Makes a lake-stream table of an existing lake table, history included (P3–P8).
+    Promote {
+        /// The lake table.
+        table: TablePath,
+        /// Options of the store's table; `table.dml-sync` = `true` waits for the end of the load.
+        #[serde(default)]
+        properties: BTreeMap<String, String>,
+        /// Only these partitions (P6); `None` is the default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partitions: Option<Vec<BTreeMap<String, Value>>>,
+    },
 }
 
 fn is_lake(side: &Side) -> bool {
@@ -263,6 +331,21 @@ fn is_lake(side: &Side) -> bool {
 }
 
 impl Statement {
+    /// A plain INSERT INTO.
+    pub fn insert(table: TableView, rows: RowSet) -> Self {
+        Self::Insert { table, branch: None, partition: None, rows, layout: None }
+    }
+
+    /// A DELETE of whole keys.
+    pub fn delete(table: TableView, keys: RowSet) -> Self {
+        Self::Delete { table, keys, filter: None }
+    }
+
+    /// A SELECT of the present.
+    pub fn select(table: TableView, filter: Filter) -> Self {
+        Self::Select { table, filter, at_timestamp_ms: None, at_snapshot: None }
+    }
+
     /// The statement's name in the adapter protocol.
     pub fn name(&self) -> &'static str {
         match self {
@@ -273,18 +356,24 @@ impl Statement {
             Self::RenameTable { .. } => "rename_table",
             Self::DropTable { .. } => "drop_table",
             Self::TruncateTable { .. } => "truncate_table",
+            Self::CreateBranch { .. } => "create_branch",
+            Self::CreateView { .. } => "create_view",
             Self::Describe { .. } => "describe",
             Self::Insert { .. } => "insert",
+            Self::Update { .. } => "update",
             Self::Delete { .. } => "delete",
             Self::InsertOverwrite { .. } => "insert_overwrite",
             Self::NativeInsert { .. } => "native_insert",
             Self::Select { .. } => "select",
             Self::Lookup { .. } => "lookup",
             Self::Changes { .. } => "changes",
+            Self::CreateOnLake { .. } => "create_on_lake",
+            Self::Enable { .. } => "enable",
+            Self::Promote { .. } => "promote",
         }
     }
 
-    /// The table that the statement is about.
+    /// The table, or view, that the statement is about.
     pub fn table(&self) -> &TablePath {
         match self {
             Self::CreateTable { table, .. }
@@ -294,10 +383,16 @@ impl Statement {
             | Self::RenameTable { table, .. }
             | Self::DropTable { table, .. }
             | Self::TruncateTable { table }
+            | Self::CreateBranch { table, .. }
+            | Self::CreateView { view: table, .. }
             | Self::Describe { table, .. }
             | Self::InsertOverwrite { table, .. }
-            | Self::NativeInsert { table, .. } => table,
+            | Self::NativeInsert { table, .. }
+            | Self::CreateOnLake { table, .. }
+            | Self::Enable { table }
+            | Self::Promote { table, .. } => table,
             Self::Insert { table, .. }
+            | Self::Update { table, .. }
             | Self::Delete { table, .. }
             | Self::Select { table, .. }
             | Self::Lookup { table, .. }
@@ -309,7 +404,11 @@ impl Statement {
     pub fn writes_rows(&self) -> bool {
         matches!(
             self,
-            Self::Insert { .. } | Self::Delete { .. } | Self::InsertOverwrite { .. } | Self::NativeInsert { .. }
+            Self::Insert { .. }
+                | Self::Update { .. }
+                | Self::Delete { .. }
+                | Self::InsertOverwrite { .. }
+                | Self::NativeInsert { .. }
         )
     }
 
@@ -327,6 +426,9 @@ pub struct Description {
     pub schema: TableSchema,
     /// The identity of the table on the side that was asked, as text.
     pub table_id: String,
+    /// What a write may be planned against, opaque (C13); `None` where the side has none to give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
 }
 
 /// One changelog entry.
@@ -383,6 +485,11 @@ pub enum Output {
     },
     /// DESCRIBE.
     Described(Box<Description>),
+    /// A promotion: what the procedure says.
+    Promoted {
+        /// `JobID=…` while the load goes on, else a sentence of success.
+        message: String,
+    },
 }
 
 impl Output {
@@ -394,7 +501,10 @@ impl Output {
             Self::Found { .. } => matches!(statement, Statement::Lookup { .. }),
             Self::Changes { .. } => matches!(statement, Statement::Changes { .. }),
             Self::Described(_) => matches!(statement, Statement::Describe { .. }),
-            Self::Done => !statement.is_read() && !statement.writes_rows(),
+            Self::Promoted { .. } => matches!(statement, Statement::Promote { .. }),
+            Self::Done => {
+                !statement.is_read() && !statement.writes_rows() && !matches!(statement, Statement::Promote { .. })
+            }
         }
     }
 }
@@ -420,5 +530,13 @@ mod tests {
         assert!(view.real_time);
         assert_eq!(view.path, TablePath::new("db", "t"));
         assert_eq!(view.to_string(), "db.t$rt");
+    }
+
+    #[test]
+    fn rt_is_no_suffix_of_a_suffix_or_of_nothing() {
+        for name in ["db.t$rt$rt", "db.t$branch_b$rt", "db.$rt", "db.t$rt$snapshots", "db.rt"] {
+            let view: TableView = serde_json::from_str(&format!("{name:?}")).unwrap();
+            assert_eq!((view.real_time, view.to_string().as_str()), (false, name));
+        }
     }
 }

@@ -54,7 +54,7 @@ impl Client {
     async fn describe_on_lake(&self, path: &TablePath) -> Result<Output, Failure> {
         let table = self.patience.read(async || PaimonTable::open(&self.lake, path).await).await?;
         let schema = TableSchema::clone(table.schema());
-        Ok(Output::Described(Box::new(Description { schema, table_id: table.table_uuid().to_owned() })))
+        Ok(Output::Described(Box::new(Description { schema, table_id: table.table_uuid().to_owned(), layout: None })))
     }
 
     /// A statement of the store's own side: its definitions are the coordinator's to change.
@@ -65,7 +65,7 @@ impl Client {
                 let table = self.patience.read(async || self.store.table(&table).await).await.map_err(of_the_store)?;
                 let schema = TableSchema::clone(&table.schema);
                 let table_id = table.table_id.to_string();
-                return Ok(Output::Described(Box::new(Description { schema, table_id })));
+                return Ok(Output::Described(Box::new(Description { schema, table_id, layout: None })));
             }
             Statement::CreateTable { table, schema, if_not_exists, .. } => {
                 let create = async |_| coordinator.create_table(&table, &schema).await;

@@ -102,7 +102,9 @@ pub fn decide(statement: &Statement) -> Decision {
     let real_time_only = |route| ByMode { in_the_mode: route, otherwise: Refused(Refusal::NotInTheMode) };
     match statement {
         // Rule 28, C10: `$rt` is read-only, for DDL too, which names its table without a view.
-        Statement::Insert { table, .. } | Statement::Delete { table, .. } if table.real_time => {
+        Statement::Insert { table, .. } | Statement::Update { table, .. } | Statement::Delete { table, .. }
+            if table.real_time =>
+        {
             Certain(Refused(Refusal::ReadOnly))
         }
         Statement::RenameTable { to, .. } if names_real_time(to) => Certain(Refused(Refusal::ReadOnly)),
@@ -123,15 +125,22 @@ pub fn decide(statement: &Statement) -> Decision {
         | Statement::Describe { side: Side::Lake, .. }
         | Statement::ReplaceTable { .. }
         | Statement::RenameTable { .. }
-        | Statement::TruncateTable { .. } => Certain(LakeCatalog),
+        | Statement::TruncateTable { .. }
+        | Statement::CreateBranch { .. }
+        | Statement::CreateView { .. } => Certain(LakeCatalog),
+        Statement::CreateOnLake { .. } | Statement::Enable { .. } | Statement::Promote { .. } => Certain(StoreCatalog),
 
         // Rules 36, 37, 40: regular writes go to the store, or, without the mode, to Paimon as ever.
-        Statement::Insert { .. } | Statement::Delete { .. } => ByMode { in_the_mode: StoreWrite, otherwise: LakeWrite },
+        Statement::Insert { .. } | Statement::Update { .. } | Statement::Delete { .. } => {
+            ByMode { in_the_mode: StoreWrite, otherwise: LakeWrite }
+        }
         // Rule 39: an overwrite replaces data in Paimon and not in the store. A native writer knows no store at all.
         Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. } => Certain(LakeWrite),
 
         // Rule 29, C11. Refused before the table is looked at: no table has time travel on `$rt`.
-        Statement::Select { table, at_snapshot: Some(_), .. } if table.real_time => {
+        Statement::Select { table, at_snapshot, at_timestamp_ms, .. }
+            if table.real_time && (at_snapshot.is_some() || at_timestamp_ms.is_some()) =>
+        {
             Certain(Refused(Refusal::TimeTravel))
         }
         // Rules 25–27, C16.

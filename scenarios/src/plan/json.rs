@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for Step {
             type Value = Step;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a step: `id`, and either `run` or `fault`")
+                formatter.write_str("a step: `id`, and one of `run`, `close` and `fault`")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Step, A::Error> {
@@ -53,18 +53,19 @@ impl<'de> Deserialize<'de> for Step {
                     let repeated = match name.as_str() {
                         "id" => id.replace(map.next_value::<String>()?).is_some(),
                         "run" => action.replace(Action::Run(map.next_value()?)).is_some(),
+                        "close" => action.replace(Action::Close(map.next_value()?)).is_some(),
                         "fault" => action.replace(Action::Fault(map.next_value()?)).is_some(),
-                        other => return Err(A::Error::unknown_field(other, &["id", "run", "fault"])),
+                        other => return Err(A::Error::unknown_field(other, &["id", "run", "close", "fault"])),
                     };
                     if repeated {
                         return Err(A::Error::custom(format!(
-                            "expected one `id` and one of `run` and `fault` in a step, found a second: `{name}`"
+                            "expected one `id` and one of `run`, `close` and `fault` in a step, found a second: `{name}`"
                         )));
                     }
                 }
                 let id = id.ok_or_else(|| A::Error::missing_field("id"))?;
                 let action = action.ok_or_else(|| {
-                    A::Error::custom(format!("expected `run` or `fault` in step `{id}`, found neither"))
+                    A::Error::custom(format!("expected `run`, `close` or `fault` in step `{id}`, found none"))
                 })?;
                 Ok(Step { id, action })
             }

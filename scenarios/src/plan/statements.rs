@@ -18,6 +18,13 @@ pub(super) fn schema_of<'a>(table: &TablePath, tables: &Tables<'a>) -> Result<&'
     if let Some(schema) = tables.get(table) {
         return Ok(schema);
     }
+    // What is named through a table: `t$branch_b`, `t$snapshots`, `t$rt$rt`. Nothing before the `$` names no table, and
+    // that is what a statement on it tries (C18).
+    if let Some((base, _)) = table.table().split_once('$') {
+        let any = tables.values().next().copied().filter(|_| base.is_empty());
+        let base = TablePath::new(table.database(), base);
+        return any.map_or_else(|| schema_of(&base, tables), Ok);
+    }
     let origin = |planned: &TablePath| {
         planned.database() == table.database()
             && table.table().strip_prefix(planned.table()).is_some_and(|suffix| suffix.starts_with('_'))
@@ -50,7 +57,17 @@ pub(super) fn check_statement(statement: &Statement, tables: &Tables<'_>) -> Res
                 None => check_rows(rows, schema),
             }
         }
-        Statement::Delete { keys, .. } => {
+        Statement::Update { set, filter, .. } => {
+            check_cells(set, schema)?;
+            check_cells(filter, schema)
+        }
+        Statement::Delete { filter: Some(filter), keys, .. } => {
+            if !keys.is_without_columns() {
+                return Err("expected keys or a filter to delete by, found both".to_owned());
+            }
+            check_cells(filter, schema)
+        }
+        Statement::Delete { keys, filter: None, .. } => {
             let columns: Vec<&str> = keys.columns.iter().map(|name| &**name).collect();
             check_key(&columns, schema)?;
             for row in &keys.rows {
@@ -65,12 +82,12 @@ pub(super) fn check_statement(statement: &Statement, tables: &Tables<'_>) -> Res
             check_key(&columns, schema)?;
             check_cells(key, schema)
         }
-        Statement::Select { table, filter, at_snapshot } => match at_snapshot {
-            Some(snapshot) if table.real_time => {
-                Err(format!("expected time travel on the base view only, found snapshot {snapshot} of {table}"))
+        Statement::Select { filter, at_timestamp_ms, at_snapshot, .. } => {
+            if at_timestamp_ms.is_some() && at_snapshot.is_some() {
+                return Err("expected a time or a snapshot to travel to, found both".to_owned());
             }
-            _ => check_cells(filter, schema),
-        },
+            check_cells(filter, schema)
+        }
         Statement::Changes { from, max, .. } => {
             if from.is_empty() {
                 return Err("expected `from` to be earliest, next or a position, found an empty one".to_owned());
@@ -96,7 +113,14 @@ pub(super) fn check_statement(statement: &Statement, tables: &Tables<'_>) -> Res
         | Statement::AlterOptions { .. }
         | Statement::DropTable { .. }
         | Statement::TruncateTable { .. }
-        | Statement::Describe { .. } => Ok(()),
+        | Statement::CreateBranch { .. }
+        | Statement::Describe { .. }
+        | Statement::CreateOnLake { .. }
+        | Statement::Enable { .. } => Ok(()),
+        Statement::CreateView { query_table, .. } => schema_of(query_table, tables).map(|_| ()),
+        Statement::Promote { partitions, .. } => {
+            partitions.iter().flatten().try_for_each(|partition| check_cells(partition, schema))
+        }
     }
 }
 

@@ -31,7 +31,7 @@ impl Plan {
         check_system(&self.system, self.min_call_ms)?;
         between("chaos_ms", self.chaos_ms, 1, LONGEST_PHASE_MS)?;
         let tables = self.check_tables()?;
-        let sessions: BTreeSet<&str> = self.statements().map(|(_, planned)| planned.session.as_str()).collect();
+        let sessions: BTreeSet<&str> = self.sessions().collect();
         let mut ids = BTreeSet::new();
         for step in &self.steps {
             if step.id.is_empty() {
@@ -42,6 +42,9 @@ impl Plan {
             }
             let checked = match &step.action {
                 Action::Run(planned) => self.check_statement(planned, &tables),
+                Action::Close(close) => {
+                    check_session(&close.session).and_then(|()| self.check_time(close.phase, close.at_ms))
+                }
                 Action::Fault(fault) => self.check_fault(fault, &tables, &sessions),
             };
             checked.map_err(|found| format!("step `{}`: {found}", step.id))?;
@@ -78,6 +81,15 @@ impl Plan {
     pub fn statements(&self) -> impl Iterator<Item = (&str, &PlannedStatement)> {
         self.steps.iter().filter_map(|step| match &step.action {
             Action::Run(planned) => Some((step.id.as_str(), planned)),
+            Action::Close(_) | Action::Fault(_) => None,
+        })
+    }
+
+    /// The session of every statement and close, in plan order, repeated as they come.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            Action::Run(planned) => Some(planned.session.as_str()),
+            Action::Close(close) => Some(close.session.as_str()),
             Action::Fault(_) => None,
         })
     }
@@ -85,7 +97,7 @@ impl Plan {
     /// The faults with their steps' ids, in plan order.
     pub fn faults(&self) -> impl Iterator<Item = (&str, &Fault)> {
         self.steps.iter().filter_map(|step| match &step.action {
-            Action::Run(_) => None,
+            Action::Run(_) | Action::Close(_) => None,
             Action::Fault(fault) => Some((step.id.as_str(), fault)),
         })
     }
@@ -109,20 +121,23 @@ impl Plan {
         planned: &PlannedStatement,
         tables: &BTreeMap<&TablePath, &TableSchema>,
     ) -> Result<(), String> {
-        if planned.session.is_empty() || is_system_name(&planned.session) {
-            return Err(format!("expected a session with a name that no host has, found `{}`", planned.session));
-        }
+        check_session(&planned.session)?;
         // After the chaos a statement must succeed within its deadline, so the deadline must allow for it (F8).
         let least_ms = if planned.phase == Phase::Chaos { 1 } else { 5 * self.system.call_timeout_ms };
         between("deadline_ms", planned.deadline_ms, least_ms, LONGEST_PHASE_MS)?;
-        between("at_ms", planned.at_ms, 0, LONGEST_PHASE_MS)?;
-        if planned.phase == Phase::Chaos && planned.at_ms > self.chaos_ms {
+        self.check_time(planned.phase, planned.at_ms)?;
+        super::statements::check_statement(&planned.statement, tables)
+    }
+
+    fn check_time(&self, phase: Phase, at_ms: u64) -> Result<(), String> {
+        between("at_ms", at_ms, 0, LONGEST_PHASE_MS)?;
+        if phase == Phase::Chaos && at_ms > self.chaos_ms {
             return Err(format!(
-                "expected a statement of the chaos phase to begin within its {} ms, found at_ms {}",
-                self.chaos_ms, planned.at_ms
+                "expected a step of the chaos phase to begin within its {} ms, found at_ms {at_ms}",
+                self.chaos_ms
             ));
         }
-        super::statements::check_statement(&planned.statement, tables)
+        Ok(())
     }
 
     fn check_fault(
@@ -180,6 +195,13 @@ impl Plan {
         }
         Err(format!("expected a host: store, coordinator, tiering-1 to tiering-{workers} or a session, found `{host}`"))
     }
+}
+
+fn check_session(session: &str) -> Result<(), String> {
+    if session.is_empty() || is_system_name(session) {
+        return Err(format!("expected a session with a name that no host has, found `{session}`"));
+    }
+    Ok(())
 }
 
 /// Whether this is a session of the plan. One whose statements were all removed, as shrinking does, is still known by

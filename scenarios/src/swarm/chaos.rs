@@ -208,9 +208,9 @@ fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, early: bool) ->
         TableKind::Key => turn.place.pick_weighted("write", 0, &mix.writes).copied().unwrap_or(Write::Insert),
     };
     match write {
-        Write::Insert => Statement::Insert { table: table.base(), rows: table.rows(turn, count, early, None) },
-        Write::Delete => Statement::Delete { table: table.base(), keys: table.keys(turn.place, count, early) },
-        Write::DeleteAbsent => Statement::Delete { table: table.base(), keys: table.absent_keys(turn.place, count) },
+        Write::Insert => Statement::insert(table.base(), table.rows(turn, count, early, None)),
+        Write::Delete => Statement::delete(table.base(), table.keys(turn.place, count, early)),
+        Write::DeleteAbsent => Statement::delete(table.base(), table.absent_keys(turn.place, count)),
     }
 }
 
@@ -218,11 +218,9 @@ fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, early: bool) ->
 pub(super) fn read_statement(table: &Table, place: Place, read: Read, real_time: bool) -> Statement {
     let view: TableView = if real_time { table.real_time() } else { table.base() };
     match (read, table.kind) {
-        (Read::Select, _) => Statement::Select { table: view, filter: Default::default(), at_snapshot: None },
+        (Read::Select, _) => Statement::select(view, Default::default()),
         (Read::Lookup, TableKind::Key) => Statement::Lookup { table: view, key: table.key(place) },
-        (Read::Filter | Read::Lookup, _) => {
-            Statement::Select { table: view, filter: table.filter(place), at_snapshot: None }
-        }
+        (Read::Filter | Read::Lookup, _) => Statement::select(view, table.filter(place)),
     }
 }
 
@@ -250,11 +248,9 @@ fn attempt(table: &Table, turn: &Turn, mix: &Mixes) -> Statement {
         }
         Attempt::Truncate => Statement::TruncateTable { table: path },
         Attempt::WriteRealTime if table.kind == TableKind::Key && place.chance("delete", 0, 400) => {
-            Statement::Delete { table: table.real_time(), keys: table.keys(place, 1, false) }
+            Statement::delete(table.real_time(), table.keys(place, 1, false))
         }
-        Attempt::WriteRealTime => {
-            Statement::Insert { table: table.real_time(), rows: table.rows(turn, 1, false, None) }
-        }
+        Attempt::WriteRealTime => Statement::insert(table.real_time(), table.rows(turn, 1, false, None)),
         Attempt::AlterOptions => Statement::AlterOptions {
             table: path,
             set: [("comment".to_owned(), format!("c{}", place.below_exclusive("comment", 0, 10)))].into(),

@@ -45,9 +45,9 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
             let count = turn.place.between_inclusive("rows", 0, 1, 4);
             let statement = match table.kind {
                 TableKind::Key if turn.place.chance("delete", 0, 250) => {
-                    Statement::Delete { table: table.base(), keys: table.keys(turn.place, count, false) }
+                    Statement::delete(table.base(), table.keys(turn.place, count, false))
                 }
-                _ => Statement::Insert { table: table.base(), rows: table.rows(&turn, count, false, None) },
+                _ => Statement::insert(table.base(), table.rows(&turn, count, false, None)),
             };
             steps.push(turn.step(*at_ms, CLOSING_DEADLINE_MS, statement));
         }
@@ -55,7 +55,7 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
             // An empty batch at the very end of a log must reach the lake's offsets too (F5, L6).
             let turn = writer.turn(Phase::Healed);
             let keys = table.absent_keys(turn.place, 2);
-            steps.push(turn.step(*at_ms, CLOSING_DEADLINE_MS, Statement::Delete { table: table.base(), keys }));
+            steps.push(turn.step(*at_ms, CLOSING_DEADLINE_MS, Statement::delete(table.base(), keys)));
         }
     }
     let readers = cast.readers.len();
@@ -120,7 +120,7 @@ pub(super) fn drained(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
             then(&|_| Statement::ReplaceTable { table: path(), schema: table.schema.clone(), via });
         }
         then(&|_| Statement::TruncateTable { table: path() });
-        then(&|turn| Statement::Insert { table: table.base(), rows: table.rows(turn, 2, false, None) });
+        then(&|turn| Statement::insert(table.base(), table.rows(turn, 2, false, None)));
         then(&|turn| read_statement(table, turn.place, Read::Select, true));
         if run.overwrites && table.kind == TableKind::Append {
             then(&|turn| overwrite(table, turn));
@@ -137,5 +137,5 @@ fn changes(table: TableView, max: u64) -> Statement {
 
 /// A select of a table's whole base view.
 pub(super) fn select_base(table: &Table) -> Statement {
-    Statement::Select { table: table.base(), filter: Default::default(), at_snapshot: None }
+    Statement::select(table.base(), Default::default())
 }

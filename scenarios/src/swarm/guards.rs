@@ -62,8 +62,8 @@ fn guard_story() -> Vec<Make> {
         |table, _| Statement::TruncateTable { table: table.path.clone() },
         // The base view needs no store; `$rt` and a write do, and the store has no such table.
         |table, _| select_base(table),
-        |table, _| Statement::Select { table: table.real_time(), filter: Default::default(), at_snapshot: None },
-        |table, turn| Statement::Insert { table: table.base(), rows: table.rows(turn, 1, false, None) },
+        |table, _| Statement::select(table.real_time(), Default::default()),
+        |table, turn| Statement::insert(table.base(), table.rows(turn, 1, false, None)),
         // Column changes stay allowed (C7); a missing table is no guard error (C21).
         |table, _| add_column(table),
         |table, _| Statement::RenameTable {
@@ -94,22 +94,15 @@ fn guard_story() -> Vec<Make> {
 /// A plain table's story.
 fn plain_story() -> Vec<Make> {
     vec![
-        |table, turn| Statement::Insert { table: table.base(), rows: table.rows(turn, 3, false, None) },
+        |table, turn| Statement::insert(table.base(), table.rows(turn, 3, false, None)),
         |table, _| select_base(table),
         |table, _| Statement::TruncateTable { table: table.path.clone() },
-        |table, turn| Statement::Insert { table: table.base(), rows: table.rows(turn, 2, false, None) },
+        |table, turn| Statement::insert(table.base(), table.rows(turn, 2, false, None)),
         |table, _| select_base(table),
         |table, turn| replace(table, turn, REPLACE_VIAS[0]),
         |table, _| rename(&table.path, table.derived("renamed")),
-        |table, turn| Statement::Insert {
-            table: TableView::base(&table.derived("renamed")),
-            rows: table.rows(turn, 1, false, None),
-        },
-        |table, _| Statement::Select {
-            table: TableView::base(&table.derived("renamed")),
-            filter: Default::default(),
-            at_snapshot: None,
-        },
+        |table, turn| Statement::insert(TableView::base(&table.derived("renamed")), table.rows(turn, 1, false, None)),
+        |table, _| Statement::select(TableView::base(&table.derived("renamed")), Default::default()),
     ]
 }
 
