@@ -27,6 +27,8 @@ const SCHEMA: &str = "avro.schema";
 const ZSTANDARD_LEVEL: i32 = 1;
 /// A block may not unpack to more than this; Paimon's own target for a whole manifest is 8 MiB.
 const MAX_BLOCK_BYTES: u64 = 64 << 20;
+/// Nor may all blocks of a metadata file together unpack to more than this.
+const MAX_METADATA_BYTES: u64 = 512 << 20;
 /// Nor may unpacking need a window of more than 2^this bytes.
 const MAX_WINDOW_LOG: u32 = 23;
 /// So many parsed schemas are kept; a run meets a handful.
@@ -82,8 +84,22 @@ enum Codec {
     Zstandard,
 }
 
-/// Reads a container: hands every record to `visit`, in the file's order.
-pub fn decode(bytes: &[u8], mut visit: impl FnMut(&AvroRecord<'_>) -> FormatResult<()>) -> FormatResult<()> {
+/// Reads a container of data: hands every record to `visit`, in the file's order.
+pub fn decode(bytes: &[u8], visit: impl FnMut(&AvroRecord<'_>) -> FormatResult<()>) -> FormatResult<()> {
+    decode_within(u64::MAX, bytes, visit)
+}
+
+/// Reads a manifest, an index manifest or a list of manifests likewise. Their records are all kept, so what they unpack
+/// to is limited.
+pub fn decode_metadata(bytes: &[u8], visit: impl FnMut(&AvroRecord<'_>) -> FormatResult<()>) -> FormatResult<()> {
+    decode_within(MAX_METADATA_BYTES, bytes, visit)
+}
+
+fn decode_within(
+    max_bytes: u64,
+    bytes: &[u8],
+    mut visit: impl FnMut(&AvroRecord<'_>) -> FormatResult<()>,
+) -> FormatResult<()> {
     let mut file = DatumReader::new(bytes);
     if file.take(MAGIC.len()).ok() != Some(MAGIC) {
         let found = &bytes[..bytes.len().min(MAGIC.len())];
@@ -92,6 +108,7 @@ pub fn decode(bytes: &[u8], mut visit: impl FnMut(&AvroRecord<'_>) -> FormatResu
     let (schema, codec) = decode_header(&mut file).map_err(|error| error.within("Avro header"))?;
     let sync_marker = file.take(size_of::<SyncMarker>())?;
     let fields = schema.record_fields()?;
+    let mut total_bytes = 0;
     while file.remaining() > 0 {
         let count = file.integer()?;
         let packed = file.bytes()?;
@@ -106,12 +123,21 @@ pub fn decode(bytes: &[u8], mut visit: impl FnMut(&AvroRecord<'_>) -> FormatResu
             Codec::Zstandard => Some(unpack(packed)?),
         };
         let mut block = DatumReader::new(unpacked.as_deref().unwrap_or(packed));
+        total_bytes += block.remaining() as u64;
+        if total_bytes > max_bytes {
+            return Err(FormatError::new(format!("expected Avro blocks of {max_bytes} bytes at most, found more")));
+        }
         for _ in 0..count {
-            // Without this a forged count of empty records would never end.
+            // Without this and what follows a forged count of empty records would never end.
             if block.remaining() == 0 {
                 return Err(FormatError::new(format!("expected {count} records in an Avro block, found fewer")));
             }
-            match block.datum(&schema)? {
+            let before = block.remaining();
+            let datum = block.datum(&schema)?;
+            if block.remaining() == before {
+                return Err(FormatError::new("expected Avro records of at least a byte, found one of none"));
+            }
+            match datum {
                 Datum::Record(values) => visit(&AvroRecord::new(fields, &values))?,
                 other => return Err(FormatError::new(format!("expected an Avro record, found {other:?}"))),
             }
@@ -235,6 +261,7 @@ mod tests {
             (raw(&plain, i64::MAX, &[2], MARKER), "found fewer"),
             (raw(&plain, 1, &[2, 2], MARKER), "1 more bytes"),
             (raw(&[(SCHEMA, r#"{"type":"record","name":"r","fields":[]}"#)], i64::MAX, &[], MARKER), "found fewer"),
+            (raw(&[(SCHEMA, r#"{"type":"record","name":"r","fields":[]}"#)], i64::MAX, &[0], MARKER), "one of none"),
         ];
         for (bytes, sentence) in cases {
             let error = numbers_of(&bytes).unwrap_err().to_string();
@@ -248,6 +275,24 @@ mod tests {
         assert!(bomb.len() < 100_000);
         let header = raw(&[(CODEC, "zstandard"), (SCHEMA, NUMBERS)], 1, &bomb, MARKER);
         assert!(numbers_of(&header).unwrap_err().to_string().contains("at most"));
+    }
+
+    #[test]
+    fn blocks_that_unpack_to_too_much_together_are_refused() {
+        let of_three = container(&[1, 2, 3]);
+        let header = container(&[]).len();
+        let twice = [&of_three[..], &of_three[header..]].concat();
+        let mut met = 0;
+        let decoded = |max_bytes, met: &mut usize| {
+            decode_within(max_bytes, &twice, |_| {
+                *met += 1;
+                Ok(())
+            })
+        };
+        decoded(6, &mut met).unwrap();
+        assert_eq!(std::mem::take(&mut met), 6);
+        assert!(decoded(5, &mut met).unwrap_err().to_string().contains("of 5 bytes at most"));
+        assert_eq!(met, 3, "what is too much is not looked at");
     }
 
     #[test]

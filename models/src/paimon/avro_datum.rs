@@ -161,18 +161,18 @@ fn for_each_block<'a>(
     reader: &mut DatumReader<'a>,
     mut read_item: impl FnMut(&mut DatumReader<'a>) -> FormatResult<()>,
 ) -> FormatResult<()> {
-    // Items of no bytes could otherwise be claimed anew by each of many blocks.
-    let mut most = reader.remaining();
     loop {
         let count = reader.block_count()?;
         if count == 0 {
             return Ok(());
         }
-        most = most
-            .checked_sub(count)
-            .ok_or_else(|| FormatError::new(format!("expected {most} more items at most, found {count}")))?;
         for _ in 0..count {
+            let before = reader.remaining();
             read_item(reader)?;
+            // Items of no bytes could be claimed by the million, in each of a million arrays.
+            if reader.remaining() == before {
+                return Err(FormatError::new("expected Avro items of at least a byte, found one of none"));
+            }
         }
     }
 }

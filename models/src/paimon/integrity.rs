@@ -95,6 +95,7 @@ pub async fn inspect(objects: &dyn ObjectStore, table: &TablePath) -> (Verificat
         check.findings.add(Rule::FileReadable, directory.root(), None, failure.message);
     } else if !listed.is_empty() {
         check.table(&mut contents).await;
+        check.unlisted_directories();
     }
     contents.data_files_read = check.data_files_read;
     contents.bytes_read = check.bytes_read;
@@ -107,8 +108,11 @@ impl Check<'_> {
     /// Checks the table's own line, then what hangs on it, then its branches.
     async fn table(&mut self, contents: &mut Contents) {
         let mut line = Line { branch: None, directory: self.directory.clone(), schemas: BTreeMap::new() };
+        self.check_listed(&line.directory.branches_directory());
+        self.listed_directories(&line);
         self.schemas(&mut line).await;
-        if line.schemas.is_empty() {
+        let in_schema = line.directory.schema_directory();
+        if line.schemas.is_empty() && !self.findings.has(Rule::FilePlace, &in_schema) {
             let path = line.directory.schema(0);
             if !self.findings.has(Rule::FileReadable, &path) {
                 let found = "expected a schema file that can be read, found none; no file of the table can be";
@@ -129,22 +133,41 @@ impl Check<'_> {
         }
     }
 
+    /// Checks that what lies in the directories of a line can be known.
+    fn listed_directories(&mut self, line: &Line) {
+        let directory = &line.directory;
+        for directory in [
+            directory.schema_directory(),
+            directory.snapshot_directory(),
+            directory.tag_directory(),
+            directory.changelog_directory(),
+            directory.consumer_directory(),
+        ] {
+            self.check_listed(&directory);
+        }
+    }
+
     /// Checks all branches; returns their names. Manifests and data files of a branch lie with those of the table.
     async fn branches(&mut self) -> Vec<String> {
-        let directory = format!("{}/branch", self.directory.root());
+        let directory = self.directory.branches_directory();
         let names: BTreeSet<&str> = self
             .beneath(&directory)
             .iter()
-            .filter_map(|file| file[directory.len() + 1..].strip_prefix("branch-")?.split_once('/'))
-            .map(|(name, _)| name)
+            .filter_map(|file| file[directory.len() + 1..].strip_prefix("branch-")?.split('/').next())
             .collect();
         for name in &names {
             let root = self.directory.on_branch(name);
             let mut line = Line { branch: Some((*name).to_owned()), directory: root, schemas: BTreeMap::new() };
+            self.check_listed(line.directory.branch_root());
+            if self.findings.has(Rule::FilePlace, line.directory.branch_root()) {
+                continue;
+            }
+            self.listed_directories(&line);
             self.schemas(&mut line).await;
-            if line.schemas.is_empty() {
+            let in_schema = line.directory.schema_directory();
+            if line.schemas.is_empty() && !self.findings.has(Rule::FilePlace, &in_schema) {
                 let found = format!("expected the branch {name} to have a schema that can be read, found none");
-                self.findings.add(Rule::Branch, &line.directory.schema_directory(), None, found);
+                self.findings.add(Rule::Branch, &in_schema, None, found);
                 self.incomplete = true;
             }
             let (_, snapshots) = self.chain(&line).await;

@@ -36,8 +36,9 @@ impl PaimonTable {
         if leftovers.contains(&branch.schema(0)) {
             return Err(self.branch_exists(name));
         }
-        let schemas = objects.list(&self.directory.schema_directory()).await.map_err(before_any_effect)?;
-        let schemas = numbers_after(&schemas, "schema-");
+        let in_schema = self.directory.schema_directory();
+        let schemas = objects.list(&in_schema).await.map_err(before_any_effect)?;
+        let schemas = numbers_after(&schemas, &in_schema, "schema-");
         let write = async {
             for leftover in &leftovers {
                 objects.delete(leftover).await?;

@@ -69,8 +69,9 @@ impl PaimonTable {
     /// failure means that nothing has changed.
     pub async fn rollback_schema(&self, schema_id: u64) -> Result<(), Failure> {
         let objects = &*self.lake.objects;
-        let schemas = objects.list(&self.directory.schema_directory()).await.map_err(before_any_effect)?;
-        let schemas = numbers_after(&schemas, "schema-");
+        let in_schema = self.directory.schema_directory();
+        let schemas = objects.list(&in_schema).await.map_err(before_any_effect)?;
+        let schemas = numbers_after(&schemas, &in_schema, "schema-");
         if !schemas.contains(&schema_id) {
             return Err(Failure::not_found(format!("table {} has no schema {schema_id}", self.path)));
         }
