@@ -32,7 +32,7 @@ pub(super) fn commit_kind(request: &CommitRequest) -> CommitKind {
     let has_vectors = committable.index.iter().any(|entry| entry.index_type == DELETION_VECTORS_INDEX);
     match request.mode {
         CommitMode::Append if committable.deleted.is_empty() && !has_vectors => CommitKind::Append,
-        CommitMode::Append | CommitMode::Overwrite { .. } => CommitKind::Overwrite,
+        CommitMode::Append | CommitMode::Overwrite { .. } | CommitMode::Restore => CommitKind::Overwrite,
         CommitMode::Compact => CommitKind::Compact,
     }
 }
@@ -93,7 +93,7 @@ impl PaimonTable {
         if self.schema.has_primary_key() {
             files.check_key_ranges(&self.version.key_types())?;
         }
-        let index = self.checked_index(committable, scope, latest, &deletes, &files).await?;
+        let index = self.checked_index(request, scope, latest, &deletes, &files).await?;
         Ok(Plan { deletes, index })
     }
 
@@ -120,14 +120,15 @@ impl PaimonTable {
     /// The index files of the next snapshot, if they change. Only tables that have an index pay for it.
     async fn checked_index(
         &self,
-        committable: &Committable,
+        request: &CommitRequest,
         scope: Option<&BoundScope>,
         latest: Option<&Snapshot>,
         deletes: &[ManifestEntry],
         files: &LiveFiles<'_>,
     ) -> Result<Option<Vec<IndexManifestEntry>>, Failure> {
+        let (committable, restores) = (&request.committable, request.mode == CommitMode::Restore);
         let has_index = latest.is_some_and(|latest| latest.index_manifest.is_some());
-        if committable.index.is_empty() && (!has_index || deletes.is_empty()) {
+        if committable.index.is_empty() && (!has_index || (deletes.is_empty() && !restores)) {
             return Ok(None);
         }
         let before = match latest {
@@ -135,6 +136,7 @@ impl PaimonTable {
             None => std::rc::Rc::default(),
         };
         let staying = match scope {
+            None if restores => Vec::new(),
             None => before.to_vec(),
             Some(scope) => {
                 index_changes::left_by_overwrite(&before, |partition| scope.covers(partition), files.staying())
