@@ -10,6 +10,7 @@ mod chain;
 mod check;
 mod column_statistics;
 mod data_files;
+mod directories;
 mod file_content;
 mod finding;
 mod indexes;
@@ -107,6 +108,9 @@ impl Check<'_> {
     /// Checks the table's own line, then what hangs on it, then its branches.
     async fn table(&mut self, contents: &mut Contents) {
         let mut line = Line { branch: None, directory: self.directory.clone(), schemas: BTreeMap::new() };
+        if !self.directories(line.directory.root()).await {
+            return;
+        }
         self.schemas(&mut line).await;
         if line.schemas.is_empty() {
             let path = line.directory.schema(0);
@@ -141,6 +145,9 @@ impl Check<'_> {
         for name in &names {
             let root = self.directory.on_branch(name);
             let mut line = Line { branch: Some((*name).to_owned()), directory: root, schemas: BTreeMap::new() };
+            if !self.directories(line.directory.branch_root()).await {
+                continue;
+            }
             self.schemas(&mut line).await;
             if line.schemas.is_empty() {
                 let found = format!("expected the branch {name} to have a schema that can be read, found none");

@@ -2,7 +2,7 @@
 //! read.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use futures::FutureExt;
@@ -65,6 +65,37 @@ fn a_directory_that_is_a_link_is_not_followed() {
     symlink(elsewhere.path().join("manifest"), table.path().join("manifest")).unwrap();
     let findings = findings(table.path());
     assert!(!findings.is_empty() && findings.iter().all(|(rule, _)| *rule == Rule::FilePlace), "{findings:?}");
+}
+
+#[test]
+fn snapshots_and_schemas_that_cannot_be_seen_are_not_taken_for_none() {
+    for directory in ["schema", "snapshot"] {
+        let table = copy();
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::rename(table.path().join(directory), elsewhere.path().join("moved")).unwrap();
+        symlink(elsewhere.path().join("moved"), table.path().join(directory)).unwrap();
+        assert_eq!(findings(table.path()), [(Rule::FilePlace, directory.to_owned())]);
+        assert!(check(table.path()).orphans_uncertain);
+        fs::remove_file(table.path().join(directory)).unwrap();
+        fs::write(table.path().join(directory), "a file").unwrap();
+        assert_eq!(findings(table.path()), [(Rule::FilePlace, directory.to_owned())]);
+    }
+}
+
+/// What permissions forbid; whoever may read everything, as root may, finds the table sound.
+#[test]
+fn what_may_not_be_read_is_a_finding_and_nothing_else() {
+    for file in ["snapshot", "schema/schema-0", "snapshot/snapshot-2", &a_data_file(copy().path())] {
+        let table = copy();
+        let path = table.path().join(file);
+        let readable = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        let forbidden = if path.is_dir() { fs::read_dir(&path).is_err() } else { fs::read(&path).is_err() };
+        let found = findings(table.path());
+        fs::set_permissions(&path, readable).unwrap();
+        let expected = if forbidden { vec![(Rule::FileReadable, file.to_owned())] } else { vec![] };
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]
