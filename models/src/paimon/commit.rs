@@ -68,8 +68,7 @@ pub enum CommitMode {
     /// They stay, and the rows stay the same: files were rewritten, or moved to another level.
     Compact,
     /// Those go that the committable names, and some come that were there before: an older state is restored. The
-    /// committable's index files are all that there are afterwards. What was there is listed anew, without a delete of
-    /// a file that comes back: Java Paimon's readers collect the deletes of all manifests before any add.
+    /// committable's index files are all that there are afterwards.
     Restore,
     /// Those in scope go, as far as they were in the committable's base snapshot (L15). If one of them is gone
     /// already, the overwrite is planned again on the newest snapshot, as if it had begun there.

@@ -53,11 +53,7 @@ impl PaimonTable {
         let schema_id = latest.map_or(0, |latest| latest.schema_id).max(self.schema_id());
         let subject = format!("{}/snapshot-{snapshot_id}", request.subject);
         let mut files = AttemptFiles::new(self, subject, schema_id, options.manifest_target_size);
-        // What was deleted once may come back only where no delete of it is left.
-        let merge = match request.mode {
-            CommitMode::Restore => MergePlan::Full,
-            _ => MergePlan::of(&base, options),
-        };
+        let merge = if plan.brings_back { MergePlan::Full } else { MergePlan::of(&base, options) };
         let base = self.merged(base, merge, options, &mut files).await?;
         let (base_manifest_list, base_manifest_list_size) = files.manifest_list(&base)?;
         let delta = files.manifests(&entries)?;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::contract::{Failure, PartitionValues};
 use crate::paimon::index_manifest::DELETION_VECTORS_INDEX;
-use crate::paimon::live_files::{identity, replay};
+use crate::paimon::live_files::{FileIdentity, Manifest, identity, replay};
 use crate::paimon::overwrite::{BoundScope, all_live};
 use crate::paimon::{
     CommitKind, Committable, FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta, PaimonTable, Snapshot,
@@ -24,6 +24,10 @@ pub(super) struct Plan {
     pub(super) deletes: Vec<ManifestEntry>,
     /// All index files of the next snapshot; `None` if they are those of the newest one.
     pub(super) index: Option<Vec<IndexManifestEntry>>,
+    /// Whether the manifests that are there hold a delete of a new file, as they may after a rollback. Then they must
+    /// be rewritten without: Java Paimon's readers collect the deletes of all manifests before any add, and would miss
+    /// the file.
+    pub(super) brings_back: bool,
 }
 
 /// What kind of snapshot a request makes. An append that takes rows away is an overwrite, for those who follow.
@@ -73,7 +77,8 @@ impl PaimonTable {
         manifests: &[ManifestFileMeta],
     ) -> Result<Plan, Failure> {
         let committable = &request.committable;
-        let live = replay(&self.manifest_reader().manifests(manifests).await?)?;
+        let manifests = self.manifest_reader().manifests(manifests).await?;
+        let live = replay(&manifests)?;
         if let (CommitMode::Compact, Some(latest)) = (&request.mode, latest) {
             self.check_compaction_is_current(committable, latest, &live).await?;
         }
@@ -94,7 +99,7 @@ impl PaimonTable {
             files.check_key_ranges(&self.version.key_types())?;
         }
         let index = self.checked_index(request, scope, latest, &deletes, &files).await?;
-        Ok(Plan { deletes, index })
+        Ok(Plan { deletes, index, brings_back: hold_delete_of_any(&manifests, &committable.added) })
     }
 
     /// What an overwrite takes away: what its scope covers of the snapshot that it began on. If one of these files is
@@ -152,6 +157,13 @@ impl PaimonTable {
     fn told_of_table(&self, failure: Failure) -> Failure {
         Failure { message: format!("table {}: {}", self.path, failure.message), ..failure }
     }
+}
+
+/// Whether one of these files was deleted in one of these manifests.
+fn hold_delete_of_any(manifests: &[Manifest], files: &[ManifestEntry]) -> bool {
+    let files: BTreeSet<FileIdentity<'_>> = files.iter().map(identity).collect();
+    let mut entries = manifests.iter().flat_map(|manifest| manifest.iter());
+    entries.any(|entry| entry.kind == FileKind::Delete && files.contains(&identity(entry)))
 }
 
 /// The partitions in which a commit changes anything.
