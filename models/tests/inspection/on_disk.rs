@@ -89,7 +89,7 @@ fn what_may_not_be_read_is_a_finding_and_nothing_else() {
         let table = copy();
         let path = table.path().join(file);
         let readable = fs::metadata(&path).unwrap().permissions();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
         let forbidden = if path.is_dir() { fs::read_dir(&path).is_err() } else { fs::read(&path).is_err() };
         let found = findings(table.path());
         fs::set_permissions(&path, readable).unwrap();
