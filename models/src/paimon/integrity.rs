@@ -10,6 +10,7 @@ mod chain;
 mod check;
 mod column_statistics;
 mod data_files;
+mod directories;
 mod file_content;
 mod finding;
 mod indexes;
@@ -108,8 +109,9 @@ impl Check<'_> {
     /// Checks the table's own line, then what hangs on it, then its branches.
     async fn table(&mut self, contents: &mut Contents) {
         let mut line = Line { branch: None, directory: self.directory.clone(), schemas: BTreeMap::new() };
-        self.check_listed(&line.directory.branches_directory());
-        self.listed_directories(&line);
+        if !self.directories(line.directory.root()).await {
+            return;
+        }
         self.schemas(&mut line).await;
         let in_schema = line.directory.schema_directory();
         if line.schemas.is_empty() && !self.findings.has(Rule::FilePlace, &in_schema) {
@@ -133,20 +135,6 @@ impl Check<'_> {
         }
     }
 
-    /// Checks that what lies in the directories of a line can be known.
-    fn listed_directories(&mut self, line: &Line) {
-        let directory = &line.directory;
-        for directory in [
-            directory.schema_directory(),
-            directory.snapshot_directory(),
-            directory.tag_directory(),
-            directory.changelog_directory(),
-            directory.consumer_directory(),
-        ] {
-            self.check_listed(&directory);
-        }
-    }
-
     /// Checks all branches; returns their names. Manifests and data files of a branch lie with those of the table.
     async fn branches(&mut self) -> Vec<String> {
         let directory = self.directory.branches_directory();
@@ -159,10 +147,11 @@ impl Check<'_> {
             let root = self.directory.on_branch(name);
             let mut line = Line { branch: Some((*name).to_owned()), directory: root, schemas: BTreeMap::new() };
             self.check_listed(line.directory.branch_root());
-            if self.findings.has(Rule::FilePlace, line.directory.branch_root()) {
+            if self.findings.has(Rule::FilePlace, line.directory.branch_root())
+                || !self.directories(line.directory.branch_root()).await
+            {
                 continue;
             }
-            self.listed_directories(&line);
             self.schemas(&mut line).await;
             let in_schema = line.directory.schema_directory();
             if line.schemas.is_empty() && !self.findings.has(Rule::FilePlace, &in_schema) {

@@ -2,7 +2,7 @@
 //! read.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -84,6 +84,22 @@ fn a_table_does_not_seem_to_be_without_what_cannot_be_listed() {
         for findings in [linked, findings(table.path())] {
             assert_eq!(findings, [(Rule::FilePlace, part.to_owned())]);
         }
+    }
+}
+
+/// What permissions forbid; whoever may read everything, as root may, finds the table sound.
+#[test]
+fn what_may_not_be_read_is_a_finding_and_nothing_else() {
+    for file in ["snapshot", "schema/schema-0", "snapshot/snapshot-2", &a_data_file(copy().path())] {
+        let table = copy();
+        let path = table.path().join(file);
+        let readable = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+        let forbidden = if path.is_dir() { fs::read_dir(&path).is_err() } else { fs::read(&path).is_err() };
+        let found = findings(table.path());
+        fs::set_permissions(&path, readable).unwrap();
+        let expected = if forbidden { vec![(Rule::FileReadable, file.to_owned())] } else { vec![] };
+        assert_eq!(found, expected);
     }
 }
 

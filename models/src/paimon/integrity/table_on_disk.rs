@@ -97,6 +97,11 @@ impl TableOnDisk {
         let within = path.strip_prefix(ROOT).unwrap_or(path).trim_start_matches('/');
         let metadata = file.symlink_metadata().map_err(|error| failed(within, &error))?;
         if !metadata.is_file() {
+            if metadata.is_dir()
+                && let Err(error) = fs::read_dir(&file)
+            {
+                return Err(Failure::internal(format!("expected a directory that can be listed, found {error}")));
+            }
             let found = if metadata.is_dir() { "a directory" } else { "something that is none" };
             return Err(Failure::invalid(format!("expected a regular file, found {found}")));
         }
