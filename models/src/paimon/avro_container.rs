@@ -27,8 +27,10 @@ const SCHEMA: &str = "avro.schema";
 const ZSTANDARD_LEVEL: i32 = 1;
 /// A block may not unpack to more than this; Paimon's own target for a whole manifest is 8 MiB.
 const MAX_BLOCK_BYTES: u64 = 64 << 20;
-/// Nor may all blocks of a metadata file together unpack to more than this.
-const MAX_METADATA_BYTES: u64 = 512 << 20;
+/// Nor may all blocks of a file, which become far larger values, unpack to more than this ...
+const BASE_UNPACKED_BYTES: u64 = 4 << 20;
+/// ... and this for each byte of the file.
+const UNPACKED_BYTES_PER_BYTE: u64 = 256;
 /// Nor may unpacking need a window of more than 2^this bytes.
 const MAX_WINDOW_LOG: u32 = 23;
 /// So many parsed schemas are kept; a run meets a handful.
@@ -84,22 +86,8 @@ enum Codec {
     Zstandard,
 }
 
-/// Reads a container of data: hands every record to `visit`, in the file's order.
-pub fn decode(bytes: &[u8], visit: impl FnMut(&AvroRecord<'_>) -> FormatResult<()>) -> FormatResult<()> {
-    decode_within(u64::MAX, bytes, visit)
-}
-
-/// Reads a manifest, an index manifest or a list of manifests likewise. Their records are all kept, so what they unpack
-/// to is limited.
-pub fn decode_metadata(bytes: &[u8], visit: impl FnMut(&AvroRecord<'_>) -> FormatResult<()>) -> FormatResult<()> {
-    decode_within(MAX_METADATA_BYTES, bytes, visit)
-}
-
-fn decode_within(
-    max_bytes: u64,
-    bytes: &[u8],
-    mut visit: impl FnMut(&AvroRecord<'_>) -> FormatResult<()>,
-) -> FormatResult<()> {
+/// Reads a container: hands every record to `visit`, in the file's order.
+pub fn decode(bytes: &[u8], mut visit: impl FnMut(&AvroRecord<'_>) -> FormatResult<()>) -> FormatResult<()> {
     let mut file = DatumReader::new(bytes);
     if file.take(MAGIC.len()).ok() != Some(MAGIC) {
         let found = &bytes[..bytes.len().min(MAGIC.len())];
@@ -108,7 +96,7 @@ fn decode_within(
     let (schema, codec) = decode_header(&mut file).map_err(|error| error.within("Avro header"))?;
     let sync_marker = file.take(size_of::<SyncMarker>())?;
     let fields = schema.record_fields()?;
-    let mut total_bytes = 0;
+    let mut unpacked_left = BASE_UNPACKED_BYTES + UNPACKED_BYTES_PER_BYTE * bytes.len() as u64;
     while file.remaining() > 0 {
         let count = file.integer()?;
         let packed = file.bytes()?;
@@ -120,13 +108,10 @@ fn decode_within(
         }
         let unpacked = match codec {
             Codec::Null => None,
-            Codec::Zstandard => Some(unpack(packed)?),
+            Codec::Zstandard => Some(unpack(packed, unpacked_left.min(MAX_BLOCK_BYTES))?),
         };
+        unpacked_left -= unpacked.as_ref().map_or(0, |unpacked| unpacked.len() as u64);
         let mut block = DatumReader::new(unpacked.as_deref().unwrap_or(packed));
-        total_bytes += block.remaining() as u64;
-        if total_bytes > max_bytes {
-            return Err(FormatError::new(format!("expected Avro blocks of {max_bytes} bytes at most, found more")));
-        }
         for _ in 0..count {
             // Without this and what follows a forged count of empty records would never end.
             if block.remaining() == 0 {
@@ -185,14 +170,14 @@ fn pack(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     compressor.compress(plain)
 }
 
-fn unpack(packed: &[u8]) -> FormatResult<Vec<u8>> {
+fn unpack(packed: &[u8], most: u64) -> FormatResult<Vec<u8>> {
     let broken = |error: std::io::Error| FormatError::new(format!("expected a zstandard block: {error}"));
     let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(broken)?;
     decoder.window_log_max(MAX_WINDOW_LOG).map_err(broken)?;
     let mut unpacked = Vec::new();
-    decoder.take(MAX_BLOCK_BYTES + 1).read_to_end(&mut unpacked).map_err(broken)?;
-    if unpacked.len() as u64 > MAX_BLOCK_BYTES {
-        return Err(FormatError::new(format!("expected an Avro block of at most {MAX_BLOCK_BYTES} bytes, found more")));
+    decoder.take(most + 1).read_to_end(&mut unpacked).map_err(broken)?;
+    if unpacked.len() as u64 > most {
+        return Err(FormatError::new(format!("expected an Avro block of at most {most} bytes, found more")));
     }
     Ok(unpacked)
 }
@@ -271,28 +256,12 @@ mod tests {
 
     #[test]
     fn a_block_that_unpacks_without_end_is_refused() {
-        let bomb = zstd::bulk::compress(&vec![0; MAX_BLOCK_BYTES as usize + 1], 1).unwrap();
-        assert!(bomb.len() < 100_000);
-        let header = raw(&[(CODEC, "zstandard"), (SCHEMA, NUMBERS)], 1, &bomb, MARKER);
-        assert!(numbers_of(&header).unwrap_err().to_string().contains("at most"));
-    }
-
-    #[test]
-    fn blocks_that_unpack_to_too_much_together_are_refused() {
-        let of_three = container(&[1, 2, 3]);
-        let header = container(&[]).len();
-        let twice = [&of_three[..], &of_three[header..]].concat();
-        let mut met = 0;
-        let decoded = |max_bytes, met: &mut usize| {
-            decode_within(max_bytes, &twice, |_| {
-                *met += 1;
-                Ok(())
-            })
-        };
-        decoded(6, &mut met).unwrap();
-        assert_eq!(std::mem::take(&mut met), 6);
-        assert!(decoded(5, &mut met).unwrap_err().to_string().contains("of 5 bytes at most"));
-        assert_eq!(met, 3, "what is too much is not looked at");
+        for bytes in [MAX_BLOCK_BYTES + 1, 3 * BASE_UNPACKED_BYTES] {
+            let bomb = zstd::bulk::compress(&vec![0; bytes as usize], 1).unwrap();
+            assert!(bomb.len() < 10_000);
+            let file = raw(&[(CODEC, "zstandard"), (SCHEMA, NUMBERS)], bytes as i64, &bomb, MARKER);
+            assert!(numbers_of(&file).unwrap_err().to_string().contains("at most"));
+        }
     }
 
     #[test]

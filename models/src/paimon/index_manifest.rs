@@ -107,7 +107,7 @@ pub fn encode_index_manifest(
 pub fn decode_index_manifest(partition_types: &[DataType], bytes: &Bytes) -> FormatResult<Rc<Vec<IndexManifestEntry>>> {
     decode_once(&INDEXES, &partition_types, bytes, || {
         let mut entries = Vec::new();
-        avro_container::decode_metadata(bytes, |record| {
+        avro_container::decode(bytes, |record| {
             let entry = read_entry(partition_types, record);
             entries.push(entry.map_err(|error| error.within(format!("index manifest entry {}", entries.len())))?);
             Ok(())

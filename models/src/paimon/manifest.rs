@@ -115,7 +115,7 @@ pub fn encode_manifest(
 pub fn decode_manifest(partition_types: &[DataType], bytes: &Bytes) -> FormatResult<Rc<Vec<ManifestEntry>>> {
     decode_once(&MANIFESTS, &partition_types, bytes, || {
         let mut entries = Vec::new();
-        avro_container::decode_metadata(bytes, |record| {
+        avro_container::decode(bytes, |record| {
             let entry = read_entry(partition_types, record);
             entries.push(entry.map_err(|error| error.within(format!("manifest entry {}", entries.len())))?);
             Ok(())
@@ -138,7 +138,7 @@ pub fn decode_manifest_list(bytes: &Bytes) -> FormatResult<Rc<Vec<ManifestFileMe
     decode_once(&MANIFEST_LISTS, &(), bytes, || {
         let mut manifests: Vec<ManifestFileMeta> = Vec::new();
         let mut names = BTreeSet::new();
-        avro_container::decode_metadata(bytes, |record| {
+        avro_container::decode(bytes, |record| {
             let manifest = read_manifest(record);
             let manifest = manifest.map_err(|error| error.within(format!("manifest {}", manifests.len())))?;
             // Whoever named a large manifest many times would have its files counted without end.
