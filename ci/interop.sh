@@ -101,11 +101,16 @@ set_up_rust() {
   $offline && options+=(--offline)
   echo "building the driver of paimon-rs $rust_version (minutes, the first time)" >&2
   # Its own flags and target directory: our jail is not its business, and its crates are many.
-  RUSTFLAGS="" CARGO_TARGET_DIR="$cache/rust-target" cargo build "${options[@]}"
+  local hint=""
+  $offline && hint="; run once without --offline, or --without paimon-rs"
+  RUSTFLAGS="" CARGO_TARGET_DIR="$cache/rust-target" cargo build "${options[@]}" ||
+    fail "expected to build the driver of paimon-rs $rust_version, found the errors above$hint"
 }
 
 set_up_ours() {
-  cargo build --quiet -p models --example table_kinds
+  local options=(--quiet -p models --example table_kinds)
+  $offline && options+=(--offline)
+  cargo build "${options[@]}" || fail "expected to build our own driver, found the errors above"
 }
 
 drive() { # driver, then the driver's command line

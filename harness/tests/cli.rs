@@ -375,3 +375,24 @@ fn an_orphan_counts_only_where_it_is_asked_for() {
     assert!(stdout(&output).contains("dt=d1/bucket-0/data-left-over-0.parquet"), "{}", stdout(&output));
     assert_eq!(status(&call(place.path(), &["inspect", "t", "--strict"])), 1);
 }
+
+#[test]
+fn nothing_in_a_table_commands_the_terminal() {
+    let place = place();
+    copy_of_a_table(place.path());
+    let name = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}b";
+    fs::create_dir(place.path().join("t/tag")).unwrap();
+    fs::copy(place.path().join("t/snapshot/snapshot-3"), place.path().join(format!("t/tag/tag-{name}"))).unwrap();
+    fs::write(place.path().join(format!("t/{name}")), "an orphan").unwrap();
+    let json = call(place.path(), &["inspect", "t", "--json"]);
+    let said: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&said["table"]["tags"][0], &said["orphans"][0]), (&name.into(), &name.into()), "its meaning stays");
+    let human = call(place.path(), &["inspect", "t"]);
+    let refused = call(place.path(), &["inspect", name]);
+    assert_eq!([status(&json), status(&human), status(&refused)], [0, 0, 64]);
+    for output in [json, human, refused] {
+        let texts = format!("{}{}", stdout(&output), stderr(&output));
+        let commands = |shown: char| (shown.is_control() && shown != '\n') || shown == '\u{202e}';
+        assert!(!texts.contains(commands), "{texts:?}");
+    }
+}

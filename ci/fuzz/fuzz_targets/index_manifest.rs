@@ -2,6 +2,7 @@
 #![no_main]
 
 use bytes::Bytes;
+use fuzz as _;
 use libfuzzer_sys::fuzz_target;
 use models::contract::DataType;
 use models::paimon::index_manifest::{decode_index_manifest, encode_index_manifest};

@@ -2,6 +2,7 @@
 #![no_main]
 
 use bytes::Bytes;
+use fuzz as _;
 use libfuzzer_sys::fuzz_target;
 use models::contract::DataType;
 use models::paimon::manifest::{decode_manifest, encode_manifest};

@@ -2,6 +2,7 @@
 #![no_main]
 
 use bytes::Bytes;
+use fuzz as _;
 use libfuzzer_sys::fuzz_target;
 use models::paimon::manifest::{decode_manifest_list, encode_manifest_list};
 

@@ -1,6 +1,7 @@
 //! Any bytes are a schema or an error; what is a schema can be written and read again.
 #![no_main]
 
+use fuzz as _;
 use libfuzzer_sys::fuzz_target;
 use models::paimon::SchemaFile;
 

@@ -1,6 +1,7 @@
 //! Any bytes are a snapshot or an error; what is a snapshot can be written and read again.
 #![no_main]
 
+use fuzz as _;
 use libfuzzer_sys::fuzz_target;
 use models::paimon::Snapshot;
 

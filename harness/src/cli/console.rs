@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::status::CommandError;
 use crate::report::paint::Paint;
+use crate::report::visible::{visible, visible_json};
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,9 +83,9 @@ impl Console {
         if self.machine_on_stdout { tolerant(io::stderr().lock(), text) } else { tolerant(io::stdout().lock(), text) }
     }
 
-    /// A result for machines.
-    pub fn machines(&self, text: &str) -> Result<(), CommandError> {
-        tolerant(io::stdout().lock(), text)
+    /// A result for machines: JSON. They may have sent it to a terminal, which it must not command.
+    pub fn machines(&self, json: &str) -> Result<(), CommandError> {
+        tolerant(io::stdout().lock(), &visible_json(json))
     }
 
     /// A detail for people who asked for more.
@@ -122,8 +123,10 @@ impl Console {
 
 /// An error that ends a command, for people.
 pub fn complain(error: &CommandError) {
+    // It may quote what stands in a foreign file.
+    let lines: Vec<String> = error.to_string().lines().map(visible).collect();
     // If stderr is closed there is nobody left to tell.
-    let _ = writeln!(io::stderr().lock(), "error: {error}");
+    let _ = writeln!(io::stderr().lock(), "error: {}", lines.join("\n"));
 }
 
 /// Writes text. A closed pipe is not an error: the reader has seen enough.

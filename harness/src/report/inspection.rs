@@ -8,9 +8,12 @@ use serde::Serialize;
 
 use super::paint::Paint;
 use super::paragraph::wrapped;
+use super::visible::visible;
 
 /// So many orphans are named to people; machines get them all.
 const ORPHANS_SHOWN: usize = 10;
+/// So many characters of a line of a table's contents are shown to people.
+const SHOWN_OF_A_LINE: usize = 4000;
 /// What begins a line of a table's contents, up to its value.
 const LABEL_WIDTH: usize = 12;
 
@@ -116,7 +119,11 @@ fn kind(schema: Option<&SchemaFile>) -> &'static str {
 /// What there is in the table, for people.
 pub fn contents(contents: &Contents, paint: Paint) -> String {
     let mut text = format!("{}\n", paint.bold(&visible(&heading(contents.schema.as_ref()))));
-    let mut line = |label: &str, value: String| {
+    let mut line = |label: &str, mut value: String| {
+        if let Some((end, _)) = value.char_indices().nth(SHOWN_OF_A_LINE) {
+            value.truncate(end);
+            value.push_str("… (--json tells all)");
+        }
         let first = format!("  {label:<width$}", width = LABEL_WIDTH - 2);
         let _ = writeln!(text, "{}", wrapped(&visible(&value), &first, &" ".repeat(LABEL_WIDTH)));
     };
@@ -163,19 +170,6 @@ fn snapshots(contents: &Contents) -> String {
         format!("; {} is {kind}, committed by {}", newest.id, newest.commit_user)
     });
     format!("{} from {first} to {last}{newest}", contents.snapshots.len())
-}
-
-/// Text of a table's files as a terminal may show it: whatever could command the terminal is escaped.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
 }
 
 fn files(count: u64) -> &'static str {

@@ -10,6 +10,7 @@ pub mod junit;
 pub mod paint;
 pub mod paragraph;
 pub mod terminal;
+pub mod visible;
 pub mod whole_files;
 
 use std::collections::BTreeMap;

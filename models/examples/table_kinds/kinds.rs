@@ -41,6 +41,7 @@ pub struct Step {
     /// What the new branch starts from; nothing without it.
     pub from_tag: Option<String>,
     pub rollback: Option<String>,
+    pub rollback_as_latest: Option<String>,
     pub expire: Option<Expire>,
     pub truncate: Option<bool>,
     pub drop_partition: Option<BTreeMap<String, Json>>,

@@ -83,7 +83,7 @@ impl Writer<'_> {
     }
 
     /// The steps that make or move heads: tags, branches, rollback, expiry.
-    async fn move_heads(&self, table: &PaimonTable, step: &Step) -> Result<(), Failure> {
+    async fn move_heads(&mut self, table: &PaimonTable, step: &Step) -> Result<(), Failure> {
         if let Some(tag) = &step.tag {
             return table.create_tag(tag, None, None, false).await;
         }
@@ -92,6 +92,10 @@ impl Writer<'_> {
         }
         if let Some(tag) = &step.rollback {
             return table.rollback_to(&RollbackTarget::Tag(tag.clone())).await;
+        }
+        if let Some(tag) = &step.rollback_as_latest {
+            let subject = self.next_subject();
+            return table.rollback_to_as_latest(&subject, &RollbackTarget::Tag(tag.clone())).await.map(|_| ());
         }
         if let Some(expire) = &step.expire {
             let kept = Retained { at_least: 1, at_most: expire.retain_max, time_ms: 0 };

@@ -27,6 +27,10 @@ const SCHEMA: &str = "avro.schema";
 const ZSTANDARD_LEVEL: i32 = 1;
 /// A block may not unpack to more than this; Paimon's own target for a whole manifest is 8 MiB.
 const MAX_BLOCK_BYTES: u64 = 64 << 20;
+/// Nor may all blocks of a file, which become far larger values, unpack to more than this ...
+const BASE_UNPACKED_BYTES: u64 = 4 << 20;
+/// ... and this for each byte of the file.
+const UNPACKED_BYTES_PER_BYTE: u64 = 256;
 /// Nor may unpacking need a window of more than 2^this bytes.
 const MAX_WINDOW_LOG: u32 = 23;
 /// So many parsed schemas are kept; a run meets a handful.
@@ -92,6 +96,7 @@ pub fn decode(bytes: &[u8], mut visit: impl FnMut(&AvroRecord<'_>) -> FormatResu
     let (schema, codec) = decode_header(&mut file).map_err(|error| error.within("Avro header"))?;
     let sync_marker = file.take(size_of::<SyncMarker>())?;
     let fields = schema.record_fields()?;
+    let mut unpacked_left = BASE_UNPACKED_BYTES + UNPACKED_BYTES_PER_BYTE * bytes.len() as u64;
     while file.remaining() > 0 {
         let count = file.integer()?;
         let packed = file.bytes()?;
@@ -103,15 +108,21 @@ pub fn decode(bytes: &[u8], mut visit: impl FnMut(&AvroRecord<'_>) -> FormatResu
         }
         let unpacked = match codec {
             Codec::Null => None,
-            Codec::Zstandard => Some(unpack(packed)?),
+            Codec::Zstandard => Some(unpack(packed, unpacked_left.min(MAX_BLOCK_BYTES))?),
         };
+        unpacked_left -= unpacked.as_ref().map_or(0, |unpacked| unpacked.len() as u64);
         let mut block = DatumReader::new(unpacked.as_deref().unwrap_or(packed));
         for _ in 0..count {
-            // Without this a forged count of empty records would never end.
+            // Without this and what follows a forged count of empty records would never end.
             if block.remaining() == 0 {
                 return Err(FormatError::new(format!("expected {count} records in an Avro block, found fewer")));
             }
-            match block.datum(&schema)? {
+            let before = block.remaining();
+            let datum = block.datum(&schema)?;
+            if block.remaining() == before {
+                return Err(FormatError::new("expected Avro records of at least a byte, found one of none"));
+            }
+            match datum {
                 Datum::Record(values) => visit(&AvroRecord::new(fields, &values))?,
                 other => return Err(FormatError::new(format!("expected an Avro record, found {other:?}"))),
             }
@@ -159,14 +170,14 @@ fn pack(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     compressor.compress(plain)
 }
 
-fn unpack(packed: &[u8]) -> FormatResult<Vec<u8>> {
+fn unpack(packed: &[u8], most: u64) -> FormatResult<Vec<u8>> {
     let broken = |error: std::io::Error| FormatError::new(format!("expected a zstandard block: {error}"));
     let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(broken)?;
     decoder.window_log_max(MAX_WINDOW_LOG).map_err(broken)?;
     let mut unpacked = Vec::new();
-    decoder.take(MAX_BLOCK_BYTES + 1).read_to_end(&mut unpacked).map_err(broken)?;
-    if unpacked.len() as u64 > MAX_BLOCK_BYTES {
-        return Err(FormatError::new(format!("expected an Avro block of at most {MAX_BLOCK_BYTES} bytes, found more")));
+    decoder.take(most + 1).read_to_end(&mut unpacked).map_err(broken)?;
+    if unpacked.len() as u64 > most {
+        return Err(FormatError::new(format!("expected an Avro block of at most {most} bytes, found more")));
     }
     Ok(unpacked)
 }
@@ -235,6 +246,7 @@ mod tests {
             (raw(&plain, i64::MAX, &[2], MARKER), "found fewer"),
             (raw(&plain, 1, &[2, 2], MARKER), "1 more bytes"),
             (raw(&[(SCHEMA, r#"{"type":"record","name":"r","fields":[]}"#)], i64::MAX, &[], MARKER), "found fewer"),
+            (raw(&[(SCHEMA, r#"{"type":"record","name":"r","fields":[]}"#)], i64::MAX, &[0], MARKER), "one of none"),
         ];
         for (bytes, sentence) in cases {
             let error = numbers_of(&bytes).unwrap_err().to_string();
@@ -244,10 +256,12 @@ mod tests {
 
     #[test]
     fn a_block_that_unpacks_without_end_is_refused() {
-        let bomb = zstd::bulk::compress(&vec![0; MAX_BLOCK_BYTES as usize + 1], 1).unwrap();
-        assert!(bomb.len() < 100_000);
-        let header = raw(&[(CODEC, "zstandard"), (SCHEMA, NUMBERS)], 1, &bomb, MARKER);
-        assert!(numbers_of(&header).unwrap_err().to_string().contains("at most"));
+        for bytes in [MAX_BLOCK_BYTES + 1, 3 * BASE_UNPACKED_BYTES] {
+            let bomb = zstd::bulk::compress(&vec![0; bytes as usize], 1).unwrap();
+            assert!(bomb.len() < 10_000);
+            let file = raw(&[(CODEC, "zstandard"), (SCHEMA, NUMBERS)], bytes as i64, &bomb, MARKER);
+            assert!(numbers_of(&file).unwrap_err().to_string().contains("at most"));
+        }
     }
 
     #[test]

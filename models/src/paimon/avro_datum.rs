@@ -4,7 +4,7 @@
 //! lengths a broken or hostile file claims. That, and equal bytes in every process, is why this is not left to a
 //! library.
 
-use super::avro_schema::AvroType;
+use super::avro_schema::{AvroField, AvroType};
 use super::{FormatError, FormatResult};
 
 /// One value, borrowed from a file's bytes.
@@ -34,12 +34,14 @@ pub enum Datum<'a> {
 #[derive(Clone, Debug)]
 pub struct DatumReader<'a> {
     rest: &'a [u8],
+    /// How many more values may be NULL or empty. Such a value may take no byte, so a few bytes could claim any number.
+    nothings_left: usize,
 }
 
 impl<'a> DatumReader<'a> {
     /// A reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self { rest: bytes, nothings_left: bytes.len() }
     }
 
     /// How many bytes are left.
@@ -105,17 +107,31 @@ impl<'a> DatumReader<'a> {
         Ok(count)
     }
 
+    fn count_nothing(&mut self) -> FormatResult<()> {
+        let left = self.nothings_left.checked_sub(1);
+        self.nothings_left = left.ok_or_else(|| FormatError::new("expected fewer NULLs than bytes, found more"))?;
+        Ok(())
+    }
+
     /// One value of this type.
     pub fn datum(&mut self, avro_type: &AvroType) -> FormatResult<Datum<'a>> {
         Ok(match avro_type {
-            AvroType::Null => Datum::Null,
+            AvroType::Null => {
+                self.count_nothing()?;
+                Datum::Null
+            }
             AvroType::Boolean => Datum::Boolean(self.take_array::<1>()?[0] != 0),
             AvroType::Integer(_) | AvroType::Enum => Datum::Integer(self.integer()?),
             AvroType::Float => Datum::Float(f32::from_le_bytes(*self.take_array()?)),
             AvroType::Double => Datum::Double(f64::from_le_bytes(*self.take_array()?)),
             AvroType::Bytes => Datum::Bytes(self.bytes()?),
             AvroType::Text => Datum::Text(self.text()?),
-            AvroType::Fixed(length) => Datum::Bytes(self.take(*length)?),
+            AvroType::Fixed(length) => {
+                if *length == 0 {
+                    self.count_nothing()?;
+                }
+                Datum::Bytes(self.take(*length)?)
+            }
             AvroType::Array(item_type) => {
                 let mut items = Vec::new();
                 for_each_block(self, |reader| {
@@ -144,14 +160,15 @@ impl<'a> DatumReader<'a> {
                 })?;
                 self.datum(branch)?
             }
-            AvroType::Record(fields) => Datum::Record(
-                fields
-                    .iter()
-                    .map(|field| {
-                        self.datum(&field.avro_type).map_err(|error| error.within(format!("field {}", field.name)))
-                    })
-                    .collect::<Result<_, _>>()?,
-            ),
+            AvroType::Record(fields) => {
+                if fields.is_empty() {
+                    self.count_nothing()?;
+                }
+                let value = |field: &AvroField| {
+                    self.datum(&field.avro_type).map_err(|error| error.within(format!("field {}", field.name)))
+                };
+                Datum::Record(fields.iter().map(value).collect::<Result<_, _>>()?)
+            }
         })
     }
 }
@@ -161,18 +178,18 @@ fn for_each_block<'a>(
     reader: &mut DatumReader<'a>,
     mut read_item: impl FnMut(&mut DatumReader<'a>) -> FormatResult<()>,
 ) -> FormatResult<()> {
-    // Items of no bytes could otherwise be claimed anew by each of many blocks.
-    let mut most = reader.remaining();
     loop {
         let count = reader.block_count()?;
         if count == 0 {
             return Ok(());
         }
-        most = most
-            .checked_sub(count)
-            .ok_or_else(|| FormatError::new(format!("expected {most} more items at most, found {count}")))?;
         for _ in 0..count {
+            let before = reader.remaining();
             read_item(reader)?;
+            // Items of no bytes could be claimed by the million, in each of a million arrays.
+            if reader.remaining() == before {
+                return Err(FormatError::new("expected Avro items of at least a byte, found one of none"));
+            }
         }
     }
 }
@@ -342,5 +359,24 @@ mod tests {
         assert!(DatumReader::new(&[0xff; 11]).integer().is_err());
         let many_blocks_of_nulls = [100; 1000];
         assert!(DatumReader::new(&many_blocks_of_nulls).datum(&array_of_nulls).is_err());
+    }
+
+    #[test]
+    fn values_of_no_bytes_are_no_more_than_the_bytes_however_deep() {
+        // Each of the 100 inner arrays claims 50 items and ends.
+        let mut writer = DatumWriter::default();
+        writer.array(&[(); 100], |writer, ()| {
+            writer.integer(50);
+            writer.integer(0);
+        });
+        let bytes = writer.into_bytes();
+        let nulls = AvroField { name: "n".to_owned(), avro_type: AvroType::Null };
+        for nothing in
+            [AvroType::Null, AvroType::Fixed(0), AvroType::Record(Vec::new()), AvroType::Record(vec![nulls; 9])]
+        {
+            let arrays = AvroType::Array(Box::new(AvroType::Array(Box::new(nothing))));
+            let error = DatumReader::new(&bytes).datum(&arrays).unwrap_err().to_string();
+            assert!(error.contains("fewer NULLs than bytes"), "{error}");
+        }
     }
 }

@@ -67,6 +67,9 @@ pub enum CommitMode {
     Append,
     /// They stay, and the rows stay the same: files were rewritten, or moved to another level.
     Compact,
+    /// Those go that the committable names, and some come that were there before: an older state is restored. The
+    /// committable's index files are all that there are afterwards.
+    Restore,
     /// Those in scope go, as far as they were in the committable's base snapshot (L15). If one of them is gone
     /// already, the overwrite is planned again on the newest snapshot, as if it had begun there.
     Overwrite {
@@ -103,7 +106,7 @@ impl PaimonTable {
     /// it may, and then neither this commit may be repeated nor its files deleted (L10, L11).
     pub async fn commit(&self, request: CommitRequest) -> Result<CommitOutcome, Failure> {
         let scope = match &request.mode {
-            CommitMode::Append | CommitMode::Compact => None,
+            CommitMode::Append | CommitMode::Compact | CommitMode::Restore => None,
             CommitMode::Overwrite { partitions } => {
                 Some(BoundScope::bind(partitions, &self.schema, &request.committable.added)?)
             }

@@ -25,7 +25,7 @@ use self::merge_tree::TreeCompaction;
 use self::options::CompactionOptions;
 use self::output::Output;
 use super::lake_access::before_any_effect;
-use super::merge::ChangelogProducer;
+use super::merge::{ChangelogProducer, FORCE_LOOKUP};
 use super::{Committable, ManifestEntry, PaimonTable, Snapshot};
 
 /// How much of a table is compacted.
@@ -54,6 +54,7 @@ impl PaimonTable {
         self.version.buckets.mode().check_writable()?;
         self.check_owes_no_changelog()?;
         let mut options = CompactionOptions::of(&self.schema)?;
+        self.check_looks_up_as_asked(&options)?;
         // What readers do not see must not wait.
         options.force_up_level_0 |= self.merge_options()?.function.hides_level_zero();
         let mut output = Output::new(self, subject, base, options.target_file_size)?;
@@ -87,6 +88,23 @@ impl PaimonTable {
             }
         }
         Ok(())
+    }
+
+    /// Refuses tables whose readers take the row at the lowest level for the whole of a key, where a compaction would
+    /// put a part of it there.
+    fn check_looks_up_as_asked(&self, options: &CompactionOptions) -> Result<(), Failure> {
+        let merge = self.merge_options()?;
+        if !merge.looks_up || options.deletion_vectors || merge.function.keeps_newest() {
+            return Ok(());
+        }
+        Err(Failure::definite(
+            FailureCode::Unsupported,
+            format!(
+                "table {}: expected no `{FORCE_LOOKUP}` to compact a table without deletion vectors whose rows are put \
+                 together from several changes, found it",
+                self.path
+            ),
+        ))
     }
 
     /// Refuses tables whose compaction would owe a changelog: their followers would miss changes.

@@ -57,6 +57,11 @@ impl DeletionVector {
         self.positions.iter()
     }
 
+    /// The greatest deleted position. Unlike a walk to it, takes no time that the vector's bytes do not take.
+    pub fn greatest(&self) -> Option<u64> {
+        self.positions.max()
+    }
+
     /// The items of a file that are left, with their positions. The error is for a vector of a longer file.
     pub fn retained<'a, Item>(&'a self, items: &'a [Item]) -> FormatResult<impl Iterator<Item = (u64, &'a Item)>> {
         if let Some(greatest) = self.positions.max().filter(|greatest| *greatest >= items.len() as u64) {

@@ -162,10 +162,11 @@ pub(super) fn names_after(paths: &[String], directory: &str, prefix: &str) -> Ve
     paths.iter().filter_map(name_of).collect()
 }
 
-/// The numbers in file names such as `schema-3`, from a listing, ascending.
-pub(super) fn numbers_after(paths: &[String], prefix: &str) -> Vec<u64> {
+/// The numbers in file names such as `schema-3`, from a listing of their directory, ascending. Files further down have
+/// none.
+pub(super) fn numbers_after(paths: &[String], directory: &str, prefix: &str) -> Vec<u64> {
     let number_of = |path: &String| {
-        let name = path.rsplit('/').next()?;
+        let name = path.strip_prefix(directory)?.strip_prefix('/')?;
         parse_canonical(name.strip_prefix(prefix)?)
     };
     let mut numbers: Vec<u64> = paths.iter().filter_map(number_of).collect();
@@ -201,6 +202,12 @@ mod tests {
     #[test]
     fn only_canonical_numbers_name_files() {
         let paths = ["a/schema-10", "a/schema-2", "a/schema-02", "a/schema-x", "a/LATEST"].map(str::to_owned);
-        assert_eq!(numbers_after(&paths, "schema-"), [2, 10]);
+        assert_eq!(numbers_after(&paths, "a", "schema-"), [2, 10]);
+    }
+
+    #[test]
+    fn numbers_are_of_files_right_in_the_directory() {
+        let paths = ["a/b/schema-1", "a/schema-2/schema-3", "a/schema-4", "b/schema-5"].map(str::to_owned);
+        assert_eq!(numbers_after(&paths, "a", "schema-"), [4]);
     }
 }

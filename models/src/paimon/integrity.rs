@@ -10,6 +10,7 @@ mod chain;
 mod check;
 mod column_statistics;
 mod data_files;
+mod directories;
 mod file_content;
 mod finding;
 mod indexes;
@@ -95,6 +96,7 @@ pub async fn inspect(objects: &dyn ObjectStore, table: &TablePath) -> (Verificat
         check.findings.add(Rule::FileReadable, directory.root(), None, failure.message);
     } else if !listed.is_empty() {
         check.table(&mut contents).await;
+        check.unlisted_directories();
     }
     contents.data_files_read = check.data_files_read;
     contents.bytes_read = check.bytes_read;
@@ -107,8 +109,12 @@ impl Check<'_> {
     /// Checks the table's own line, then what hangs on it, then its branches.
     async fn table(&mut self, contents: &mut Contents) {
         let mut line = Line { branch: None, directory: self.directory.clone(), schemas: BTreeMap::new() };
+        if !self.directories(line.directory.root()).await {
+            return;
+        }
         self.schemas(&mut line).await;
-        if line.schemas.is_empty() {
+        let in_schema = line.directory.schema_directory();
+        if line.schemas.is_empty() && !self.findings.has(Rule::FilePlace, &in_schema) {
             let path = line.directory.schema(0);
             if !self.findings.has(Rule::FileReadable, &path) {
                 let found = "expected a schema file that can be read, found none; no file of the table can be";
@@ -131,20 +137,26 @@ impl Check<'_> {
 
     /// Checks all branches; returns their names. Manifests and data files of a branch lie with those of the table.
     async fn branches(&mut self) -> Vec<String> {
-        let directory = format!("{}/branch", self.directory.root());
+        let directory = self.directory.branches_directory();
         let names: BTreeSet<&str> = self
             .beneath(&directory)
             .iter()
-            .filter_map(|file| file[directory.len() + 1..].strip_prefix("branch-")?.split_once('/'))
-            .map(|(name, _)| name)
+            .filter_map(|file| file[directory.len() + 1..].strip_prefix("branch-")?.split('/').next())
             .collect();
         for name in &names {
             let root = self.directory.on_branch(name);
             let mut line = Line { branch: Some((*name).to_owned()), directory: root, schemas: BTreeMap::new() };
+            self.check_listed(line.directory.branch_root());
+            if self.findings.has(Rule::FilePlace, line.directory.branch_root())
+                || !self.directories(line.directory.branch_root()).await
+            {
+                continue;
+            }
             self.schemas(&mut line).await;
-            if line.schemas.is_empty() {
+            let in_schema = line.directory.schema_directory();
+            if line.schemas.is_empty() && !self.findings.has(Rule::FilePlace, &in_schema) {
                 let found = format!("expected the branch {name} to have a schema that can be read, found none");
-                self.findings.add(Rule::Branch, &line.directory.schema_directory(), None, found);
+                self.findings.add(Rule::Branch, &in_schema, None, found);
                 self.incomplete = true;
             }
             let (_, snapshots) = self.chain(&line).await;

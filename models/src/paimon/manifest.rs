@@ -4,6 +4,7 @@
 //! Every field of today's Paimon is written; of older and newer writers' files the fields that are known are read.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -135,10 +136,17 @@ pub fn encode_manifest_list(manifests: &[ManifestFileMeta], sync_marker: SyncMar
 /// The manifests of a manifest list, in its order.
 pub fn decode_manifest_list(bytes: &Bytes) -> FormatResult<Rc<Vec<ManifestFileMeta>>> {
     decode_once(&MANIFEST_LISTS, &(), bytes, || {
-        let mut manifests = Vec::new();
+        let mut manifests: Vec<ManifestFileMeta> = Vec::new();
+        let mut names = BTreeSet::new();
         avro_container::decode(bytes, |record| {
             let manifest = read_manifest(record);
-            manifests.push(manifest.map_err(|error| error.within(format!("manifest {}", manifests.len())))?);
+            let manifest = manifest.map_err(|error| error.within(format!("manifest {}", manifests.len())))?;
+            // Whoever named a large manifest many times would have its files counted without end.
+            if !names.insert(manifest.file_name.clone()) {
+                let name = manifest.file_name;
+                return Err(FormatError::new(format!("expected a list with each manifest once, found {name:?} twice")));
+            }
+            manifests.push(manifest);
             Ok(())
         })?;
         Ok(manifests)
@@ -395,6 +403,9 @@ mod tests {
         assert!(error.contains("manifest entry 0") && error.contains("_PARTITION"), "{error}");
         let list = encode_manifest_list(&[], MARKER).unwrap();
         assert!(decode_manifest_list(&list).unwrap().is_empty());
+        let manifest = ManifestFileMeta::describe("manifest-x-0", 99, 3, &[], &[]).unwrap();
+        let twice = encode_manifest_list(&[manifest.clone(), manifest], MARKER).unwrap();
+        assert!(decode_manifest_list(&twice).unwrap_err().to_string().contains("\"manifest-x-0\" twice"));
         assert!(decode_manifest_list(&bytes).unwrap_err().to_string().contains("_FILE_NAME"));
     }
 

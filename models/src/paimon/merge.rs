@@ -42,7 +42,7 @@ use super::{FormatError, FormatResult};
 pub use self::changelog_producer::ChangelogProducer;
 pub(super) use self::option_values::FIELDS_PREFIX;
 pub use self::options::MergeOptions;
-pub(super) use self::options::{MERGE_ENGINE, SEQUENCE_FIELD, SEQUENCE_GROUP_SUFFIX};
+pub(super) use self::options::{FORCE_LOOKUP, MERGE_ENGINE, SEQUENCE_FIELD, SEQUENCE_GROUP_SUFFIX};
 
 /// What becomes of the changes of one key, for one table.
 #[derive(Clone, Debug, PartialEq, Eq)]

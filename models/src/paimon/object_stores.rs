@@ -9,7 +9,7 @@ mod renaming;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -132,7 +132,7 @@ pub struct DirectoryObjectStore {
     root: PathBuf,
 }
 
-/// What the name of a file in the making ends in; such files are no objects.
+/// What the name of a file in the making ends in, after a number; such files are no objects.
 const UNFINISHED: &str = ".unfinished";
 
 impl DirectoryObjectStore {
@@ -157,13 +157,29 @@ impl DirectoryObjectStore {
     /// Writes the bytes beside the object's place, so that they can be moved there in one step.
     fn write_beside(&self, path: &str, bytes: &[u8]) -> Result<(PathBuf, PathBuf), Failure> {
         let target = self.file(path)?;
-        let mut unfinished = target.clone().into_os_string();
-        unfinished.push(UNFINISHED);
-        let unfinished = PathBuf::from(unfinished);
-        let written = create_parent(&target).and_then(|()| fs::write(&unfinished, bytes));
+        let written =
+            create_parent(&target).and_then(|()| create_beside(&target)).and_then(|(unfinished, mut file)| {
+                file.write_all(bytes)?;
+                Ok(unfinished)
+            });
         // The object's own place was not touched.
-        written.map_err(|error| Failure::definite(FailureCode::Internal, file_error("write", path, &error)))?;
+        let unfinished =
+            written.map_err(|error| Failure::definite(FailureCode::Internal, file_error("write", path, &error)))?;
         Ok((unfinished, target))
+    }
+}
+
+/// A new file beside this one, of nobody else: another process that writes the same object must not write into it, or
+/// this one would put the other's bytes in the object's place and call them its own.
+fn create_beside(target: &Path) -> io::Result<(PathBuf, fs::File)> {
+    let mut number: u64 = 0;
+    loop {
+        let mut unfinished = target.to_owned().into_os_string();
+        unfinished.push(format!(".{number}{UNFINISHED}"));
+        match fs::File::create_new(&unfinished) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            created => return created.map(|file| (PathBuf::from(unfinished), file)),
+        }
     }
 }
 
@@ -299,6 +315,20 @@ mod tests {
     async fn a_directory_behaves_as_an_object_store() {
         let root = tempfile::tempdir().unwrap();
         behaves_as_an_object_store(&DirectoryObjectStore::new(root.path())).await;
+    }
+
+    #[tokio::test]
+    async fn what_another_process_is_writing_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let objects = DirectoryObjectStore::new(root.path());
+        // The other one began to write the same object and is not done, or never will be.
+        let (theirs, _) = objects.write_beside("a/b", b"theirs").unwrap();
+        assert!(objects.put_if_absent("a/b", Bytes::from_static(b"ours")).await.unwrap());
+        assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
+        assert_eq!(objects.get("a/b").await.unwrap(), "ours");
+        objects.put("a/b", Bytes::from_static(b"again")).await.unwrap();
+        assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
+        assert_eq!(objects.list("").await.unwrap(), ["a/b"], "what is not finished is no object");
     }
 
     #[tokio::test]

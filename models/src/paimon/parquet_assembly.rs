@@ -11,6 +11,7 @@ use crate::contract::{Row, Value};
 
 use super::data_file::FileColumn;
 use super::parquet_column::{LeveledCells, read_column};
+use super::parquet_limits::ParquetLimits;
 use super::parquet_parts::{LeafSource, Node, Repeated, Shape, find_parts};
 use super::{FormatError, FormatResult};
 
@@ -34,12 +35,13 @@ impl NestedColumn {
         column: &FileColumn,
         schema: &SchemaDescriptor,
         cells: &mut Vec<Value>,
+        limits: &mut ParquetLimits<'_>,
     ) -> FormatResult<()> {
         let mut cursors = Vec::with_capacity(self.leaves.len());
         for leaf in &self.leaves {
             let stored = schema.column(leaf.position);
             let mut leveled = LeveledCells::default();
-            read_column(row_group, leaf.position, &leaf.column, &stored, &mut leveled)?;
+            read_column(row_group, leaf.position, &leaf.column, &stored, &mut leveled, limits)?;
             cursors.push(LeafCursor::new(leveled, stored.max_def_level()));
         }
         while cursors.iter().any(|cursor| !cursor.is_at_end()) {

@@ -3,7 +3,7 @@
 //! What a column is part of is not known here; levels are handed through.
 
 use parquet::basic::{self, ConvertedType, LogicalType, Type as PhysicalType};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType as ParquetType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
     FloatType, Int32Type, Int64Type, Int96, Int96Type,
@@ -15,6 +15,8 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::contract::{DataType, Value};
 
 use super::data_file::FileColumn;
+use super::parquet_delta::CheckedPages;
+use super::parquet_limits::ParquetLimits;
 use super::parquet_schema::{decimal_bytes, decimal_storage};
 use super::stored_cell::{TimeUnit, cell_of_bytes, cell_of_integer};
 use super::{FormatError, FormatResult};
@@ -172,17 +174,6 @@ fn put<Stored: ParquetType>(
     Ok(())
 }
 
-/// The library asserts that a column chunk's place is possible; a broken footer may say otherwise.
-fn check_place(row_group: &dyn RowGroupReader, position: usize) -> FormatResult<()> {
-    let chunk = row_group.metadata().column(position);
-    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
-    if start >= 0 && chunk.compressed_size() >= 0 {
-        return Ok(());
-    }
-    let length = chunk.compressed_size();
-    Err(FormatError::new(format!("expected a column chunk's place, found {length} bytes from {start} on")))
-}
-
 /// Reads a leaf column of a row group, the file's leaf at this position.
 pub(super) fn read_column(
     row_group: &dyn RowGroupReader,
@@ -190,8 +181,9 @@ pub(super) fn read_column(
     column: &FileColumn,
     stored: &ColumnDescriptor,
     cells: &mut impl CellSink,
+    limits: &mut ParquetLimits<'_>,
 ) -> FormatResult<()> {
-    check_place(row_group, position)?;
+    limits.check_pages(row_group.metadata().column(position))?;
     let data_type = &column.data_type;
     if let DataType::Decimal(_, scale) = data_type
         && stored.type_scale() != i32::from(*scale)
@@ -204,30 +196,32 @@ pub(super) fn read_column(
     }
     let unit = stored_unit(stored);
     let only = |wanted: DataType, value: Value| (*data_type == wanted).then_some(value);
-    match row_group.get_column_reader(position)? {
+    let chunk = row_group.metadata().column(position);
+    let pages = CheckedPages::new(row_group.get_column_page_reader(position)?, stored);
+    match get_column_reader(chunk.column_descr_ptr(), Box::new(pages)) {
         ColumnReader::BoolColumnReader(reader) => {
-            cells.take(reader, column, stored, |value| only(DataType::Boolean, Value::Boolean(value)))
+            cells.take(reader, column, stored, limits, |value| only(DataType::Boolean, Value::Boolean(value)))
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            cells.take(reader, column, stored, |value| cell_of_integer(data_type, unit, value.into()))
+            cells.take(reader, column, stored, limits, |value| cell_of_integer(data_type, unit, value.into()))
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            cells.take(reader, column, stored, |value| cell_of_integer(data_type, unit, value))
+            cells.take(reader, column, stored, limits, |value| cell_of_integer(data_type, unit, value))
         }
-        ColumnReader::Int96ColumnReader(reader) => cells.take(reader, column, stored, |value| {
+        ColumnReader::Int96ColumnReader(reader) => cells.take(reader, column, stored, limits, |value| {
             matches!(data_type, DataType::Timestamp(_) | DataType::TimestampLtz(_)).then(|| of_int96(&value))
         }),
         ColumnReader::FloatColumnReader(reader) => {
-            cells.take(reader, column, stored, |value| only(DataType::Float, Value::Float(value)))
+            cells.take(reader, column, stored, limits, |value| only(DataType::Float, Value::Float(value)))
         }
         ColumnReader::DoubleColumnReader(reader) => {
-            cells.take(reader, column, stored, |value| only(DataType::Double, Value::Double(value)))
+            cells.take(reader, column, stored, limits, |value| only(DataType::Double, Value::Double(value)))
         }
         ColumnReader::ByteArrayColumnReader(reader) => {
-            cells.take(reader, column, stored, |value| cell_of_bytes(data_type, value.data()))
+            cells.take(reader, column, stored, limits, |value| cell_of_bytes(data_type, value.data()))
         }
         ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-            cells.take(reader, column, stored, |value| cell_of_bytes(data_type, value.data()))
+            cells.take(reader, column, stored, limits, |value| cell_of_bytes(data_type, value.data()))
         }
     }
 }
@@ -256,6 +250,7 @@ pub(super) trait CellSink {
         reader: ColumnReaderImpl<Stored>,
         column: &FileColumn,
         stored: &ColumnDescriptor,
+        limits: &mut ParquetLimits<'_>,
         cell: impl Fn(Stored::T) -> Option<Value>,
     ) -> FormatResult<()>;
 }
@@ -267,6 +262,7 @@ impl CellSink for Vec<Value> {
         mut reader: ColumnReaderImpl<Stored>,
         column: &FileColumn,
         stored: &ColumnDescriptor,
+        limits: &mut ParquetLimits<'_>,
         cell: impl Fn(Stored::T) -> Option<Value>,
     ) -> FormatResult<()> {
         if stored.max_rep_level() > 0 {
@@ -274,6 +270,7 @@ impl CellSink for Vec<Value> {
         }
         let may_be_absent = stored.max_def_level() > 0;
         let (mut values, mut presence) = (Vec::new(), Vec::new());
+        let mut read = 0;
         loop {
             values.clear();
             presence.clear();
@@ -282,6 +279,8 @@ impl CellSink for Vec<Value> {
             if records == 0 {
                 return Ok(());
             }
+            read += records;
+            check_rows(read, limits, column)?;
             let mut present = values.drain(..);
             for record in 0..records {
                 let is_absent =
@@ -289,7 +288,10 @@ impl CellSink for Vec<Value> {
                 let value = if is_absent { Some(Value::Null) } else { present.next().and_then(&cell) };
                 match value {
                     Some(Value::Null) if !column.nullable => return Err(column.cannot_hold(&Value::Null)),
-                    Some(value) => self.push(value),
+                    Some(value) => {
+                        limits.spend(plain_bytes(&value))?;
+                        self.push(value);
+                    }
                     None => return Err(not_of_the_type(column, stored)),
                 }
             }
@@ -314,9 +316,11 @@ impl CellSink for LeveledCells {
         mut reader: ColumnReaderImpl<Stored>,
         column: &FileColumn,
         stored: &ColumnDescriptor,
+        limits: &mut ParquetLimits<'_>,
         cell: impl Fn(Stored::T) -> Option<Value>,
     ) -> FormatResult<()> {
         let mut values = Vec::new();
+        let mut read = 0;
         loop {
             values.clear();
             let definition = (stored.max_def_level() > 0).then_some(&mut self.definition);
@@ -328,13 +332,35 @@ impl CellSink for LeveledCells {
             if stored.max_rep_level() == 0 {
                 self.repetition.resize(self.repetition.len() + places, 0);
             }
+            read += records;
+            check_rows(read, limits, column)?;
             for value in values.drain(..) {
-                self.cells.push(cell(value).ok_or_else(|| not_of_the_type(column, stored))?);
+                let value = cell(value).ok_or_else(|| not_of_the_type(column, stored))?;
+                limits.spend(plain_bytes(&value))?;
+                self.cells.push(value);
             }
             if records == 0 {
                 return Ok(());
             }
         }
+    }
+}
+
+/// A column has as many cells as its row group has rows, whatever its pages claim.
+fn check_rows(read: usize, limits: &ParquetLimits<'_>, column: &FileColumn) -> FormatResult<()> {
+    if read <= limits.rows() {
+        return Ok(());
+    }
+    let (rows, name) = (limits.rows(), &column.name);
+    Err(FormatError::new(format!("expected {rows} cells in column `{name}` of a row group, found more")))
+}
+
+/// What a leaf's cell takes besides its place: many cells may be one entry of a dictionary.
+fn plain_bytes(cell: &Value) -> u64 {
+    match cell {
+        Value::String(text) => text.len() as u64,
+        Value::Bytes(bytes) => bytes.len() as u64,
+        _ => 0,
     }
 }
 

@@ -24,6 +24,7 @@ use super::data_file::FileColumn;
 use super::parquet_assembly::NestedColumn;
 use super::parquet_column::{read_column, write_column};
 use super::parquet_levels::shred;
+use super::parquet_limits::ParquetLimits;
 use super::parquet_schema::parquet_field;
 use super::{FormatError, FormatResult};
 
@@ -108,16 +109,16 @@ fn decode_checked(columns: &[FileColumn], bytes: &Bytes) -> FormatResult<(Vec<Ve
     let sources: Vec<Source> = columns.iter().map(|column| Source::of(column, schema)).collect::<Result<_, _>>()?;
     let mut cells: Vec<Vec<Value>> = columns.iter().map(|_| Vec::new()).collect();
     let mut count = 0;
+    let mut limits = ParquetLimits::of(bytes);
     for group in 0..file.num_row_groups() {
         let row_group = file.get_row_group(group)?;
-        let rows = row_group.metadata().num_rows();
-        count += usize::try_from(rows).map_err(|_| FormatError::new(format!("expected a row count, found {rows}")))?;
+        count += limits.begin_row_group(row_group.metadata().num_rows())?;
         for ((column, source), cells) in columns.iter().zip(&sources).zip(&mut cells) {
             match source {
                 Source::Simple(position) => {
-                    read_column(&*row_group, *position, column, &schema.column(*position), cells)?;
+                    read_column(&*row_group, *position, column, &schema.column(*position), cells, &mut limits)?;
                 }
-                Source::Nested(nested) => nested.read(&*row_group, column, schema, cells)?,
+                Source::Nested(nested) => nested.read(&*row_group, column, schema, cells, &mut limits)?,
             }
             if cells.len() != count {
                 let found = cells.len();

@@ -1,8 +1,9 @@
 //! Reading: the rows of a snapshot, and what one snapshot added.
 //!
 //! Key tables are merged on read: all changes of a key become one by the table's merge function, whichever files or
-//! levels they are in. If nothing else is said, the one with the highest sequence number stands (L5). Nothing here
-//! writes.
+//! levels they are in. If nothing else is said, the one with the highest sequence number stands (L5). Where
+//! compactions look older rows up, a row above level 0 is whole, and the parts of it that lie below count no more.
+//! Nothing here writes.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -52,14 +53,20 @@ impl PaimonTable {
         let filter = RowFilter::bind(self, filter)?;
         let mut files = self.manifest_reader().live_files(snapshot).await?;
         let vectors = self.deletion_vectors(snapshot, &files, |file| filter.may_match_file(file)).await?;
-        let merge = &self.merge_options()?.function;
+        let merge_options = self.merge_options()?;
+        let merge = &merge_options.function;
         let skips_level_0 =
             batch_reads_skip_level_0(self.schema()) || (self.schema().has_primary_key() && merge.hides_level_zero());
         files.retain(|file| filter.may_match_file(file) && (file.file.level > 0 || !skips_level_0));
         self.sort_oldest_first(&mut files);
         let mut scanned = BTreeMap::new();
         for (bucket, contents) in self.read_by_bucket(&files, &vectors).await? {
-            let rows = self.rows_of_bucket(&contents, merge, &filter)?;
+            let level_0_from = match merge_options.looks_up && !merge.keeps_newest() {
+                true => files.iter().filter(|file| file.file.level > 0 && file.bucket_id() == bucket).count(),
+                false => 0,
+            };
+            let (looked_up, others) = contents.split_at(level_0_from);
+            let rows = self.rows_of_bucket(looked_up, others, merge, &filter)?;
             if !rows.is_empty() {
                 scanned.insert(bucket, rows);
             }
@@ -67,8 +74,11 @@ impl PaimonTable {
         Ok(scanned)
     }
 
+    /// The rows of one bucket. In the files that are `looked_up` the newest change of a key is all that they say of it;
+    /// those of the others are merged.
     fn rows_of_bucket(
         &self,
+        looked_up: &[FileContent],
         contents: &[FileContent],
         merge: &MergeFunction,
         filter: &RowFilter,
@@ -77,12 +87,13 @@ impl PaimonTable {
             return Ok(rows(contents).filter(|row| filter.matches(row)).cloned().collect());
         }
         let is_wanted = |change: &KeyValue| change.kind.adds() && filter.matches(&change.row);
+        let key_positions = self.version.layout.key_positions();
         if merge.keeps_newest() {
-            let newest = newest_changes(self.version.layout.key_positions(), contents);
+            let newest = newest_changes(key_positions, contents);
             return Ok(newest.filter(|change| is_wanted(change)).map(|change| change.row.clone()).collect());
         }
-        let merged =
-            merge.merge_all(changes(contents)).map_err(|error| error.within(format!("table {}", self.path)))?;
+        let merged = merge.merge_all(at_lowest_level(key_positions, looked_up).into_iter().chain(changes(contents)));
+        let merged = merged.map_err(|error| error.within(format!("table {}", self.path)))?;
         Ok(merged.into_iter().filter(is_wanted).map(|change| change.row).collect())
     }
 
@@ -242,6 +253,16 @@ fn newest_changes<'a>(key_positions: &'a [usize], contents: &'a [FileContent]) -
         }
         Some(newest)
     })
+}
+
+/// Of each key the change in the newest of these files, which are sorted oldest first and hold no key twice in a level.
+fn at_lowest_level<'a>(key_positions: &[usize], contents: &'a [FileContent]) -> Vec<&'a KeyValue> {
+    let mut newest: Vec<&KeyValue> = changes(contents).collect();
+    newest.reverse();
+    // The sort is stable, so the newest of a key is the first of its kind.
+    newest.sort_by(|a, b| compare_keys(key_positions, &a.row, &b.row));
+    newest.dedup_by(|older, newest| compare_keys(key_positions, &older.row, &newest.row).is_eq());
+    newest
 }
 
 /// Compares two rows by the cells at these positions.

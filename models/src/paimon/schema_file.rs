@@ -115,8 +115,18 @@ impl SchemaFile {
     /// Reads a schema file. Fields of the file that this version does not know are ignored; column types that it
     /// cannot hold are refused by name.
     pub fn decode(bytes: &[u8]) -> FormatResult<Self> {
-        serde_json::from_slice(bytes)
-            .map_err(|error| FormatError::new(format!("expected a schema file (JSON), found {error}")))
+        let file: Self = serde_json::from_slice(bytes)
+            .map_err(|error| FormatError::new(format!("expected a schema file (JSON), found {error}")))?;
+        // Paimon's numbers have a sign. What is greater is forged, and would leave no room for the next number.
+        match [("id", file.id), ("timeMillis", file.time_millis)]
+            .into_iter()
+            .find(|(_, number)| *number > i64::MAX.cast_unsigned())
+        {
+            Some((field, number)) => {
+                Err(FormatError::new(format!("expected {field} up to {}, found {number}", i64::MAX)))
+            }
+            None => Ok(file),
+        }
     }
 }
 
@@ -203,6 +213,8 @@ mod tests {
         let deep = format!("{}\"INT\"{}", r#"{"type": "ARRAY", "element": "#.repeat(32), "}".repeat(32));
         let odd = file.replace("\"BIGINT NOT NULL\"", &deep);
         assert!(SchemaFile::decode(odd.as_bytes()).unwrap_err().to_string().contains("at most 32"));
+        let forged = file.replace("\"id\": 0,\n  \"", "\"id\": 9223372036854775808,\n  \"");
+        assert!(SchemaFile::decode(forged.as_bytes()).unwrap_err().to_string().contains("expected id up to"));
         assert!(SchemaFile::decode(b"{").is_err());
     }
 }

@@ -106,6 +106,17 @@ impl Snapshot {
                 snapshot.version
             )));
         }
+        // Paimon's numbers have a sign. What is greater is forged, and would leave no room for the next number.
+        for (field, number) in [
+            ("id", Some(snapshot.id)),
+            ("schemaId", Some(snapshot.schema_id)),
+            ("timeMillis", Some(snapshot.time_millis)),
+            ("nextRowId", snapshot.next_row_id),
+        ] {
+            if let Some(number) = number.filter(|number| *number > i64::MAX.cast_unsigned()) {
+                return Err(FormatError::new(format!("expected {field} up to {}, found {number}", i64::MAX)));
+            }
+        }
         Ok(snapshot)
     }
 }
@@ -140,6 +151,13 @@ mod tests {
     fn what_is_no_snapshot_is_refused() {
         for text in ["", "{}", "[]", &WRITTEN[..200], &WRITTEN.replace("APPEND", "APPENDED")] {
             assert!(Snapshot::decode(text.as_bytes()).unwrap_err().to_string().contains("a snapshot file"), "{text}");
+        }
+        for field in ["\"id\": 2", "\"schemaId\": 0", "\"timeMillis\": 1796017913941"] {
+            let (name, _) = field.split_once(' ').unwrap();
+            let with = |number: u64| WRITTEN.replace(field, &format!("{name} {number}"));
+            assert!(Snapshot::decode(with(i64::MAX.cast_unsigned()).as_bytes()).is_ok(), "{name}");
+            let refusal = Snapshot::decode(with(1 << 63).as_bytes()).unwrap_err().to_string();
+            assert!(refusal.contains("up to 9223372036854775807"), "{refusal}");
         }
         let newer = WRITTEN.replace("\"version\": 3", "\"version\": 4");
         assert!(Snapshot::decode(newer.as_bytes()).unwrap_err().to_string().contains("version 4"));

@@ -99,8 +99,8 @@ impl PaimonTable {
 
     async fn open_in(lake: &LakeAccess, path: &TablePath, directory: TableDirectory) -> Result<PaimonTable, Failure> {
         let missing = || Failure::not_found(format!("table {path} does not exist in the lake"));
-        let listed = lake.objects.list(&directory.schema_directory()).await?;
-        let schema_ids = numbers_after(&listed, "schema-");
+        let in_schema = directory.schema_directory();
+        let schema_ids = numbers_after(&lake.objects.list(&in_schema).await?, &in_schema, "schema-");
         let (Some(first), Some(latest)) = (schema_ids.first(), schema_ids.last()) else {
             return Err(missing());
         };
@@ -208,8 +208,7 @@ impl PaimonTable {
     }
 
     async fn latest_snapshot_listed(&self) -> Result<Option<Snapshot>, Failure> {
-        let listed = self.lake.objects.list(&self.directory.snapshot_directory()).await?;
-        match numbers_after(&listed, "snapshot-").last() {
+        match self.snapshot_ids().await?.last() {
             None => Ok(None),
             Some(snapshot_id) => self.newest_from(self.snapshot(*snapshot_id).await?).await.map(Some),
         }

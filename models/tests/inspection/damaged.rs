@@ -65,6 +65,11 @@ impl Damaged {
         damaged
     }
 
+    /// Where the copy lies.
+    pub fn objects(&self) -> &MemoryObjectStore {
+        &self.objects
+    }
+
     fn path(file: &str) -> String {
         format!("db.db/t/{file}")
     }

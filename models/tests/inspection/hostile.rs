@@ -162,6 +162,31 @@ fn snapshot_numbers_at_the_end_of_all_numbers_are_findings() {
 }
 
 #[test]
+fn a_manifest_that_a_list_names_again_and_again_is_refused() {
+    let table = Damaged::copy_of(KEY);
+    let list = table.edit_list(|manifests| *manifests = vec![manifests[0].clone(); 1000]);
+    table.expect(Rule::FileReadable, &list);
+}
+
+#[test]
+fn avro_values_of_no_bytes_are_refused() {
+    // An array of arrays of nothing: each inner one could claim as many items as bytes follow it.
+    let nothing = r#"{"type": "array", "items": "null"}"#;
+    let field = format!(r#"{{"name": "x", "type": {{"type": "array", "items": {nothing}}}}}"#);
+    let schema = format!(r#"{{"type": "record", "name": "r", "fields": [{field}]}}"#);
+    let arrays = 300_000;
+    let mut block = long(arrays);
+    for array in 0..arrays {
+        block.extend([long((arrays - array) * 3), long(0)].concat());
+    }
+    block.extend(long(0));
+    let header = [long(1), long(11), b"avro.schema".to_vec(), long(schema.len() as i64), schema.into(), long(0)];
+    let start = [&b"Obj\x01"[..], &header.concat(), &[7; 16]].concat();
+    let (table, manifest) = with_manifest([start, long(1), long(block.len() as i64), block, [7; 16].to_vec()].concat());
+    table.expect(Rule::FileReadable, &manifest);
+}
+
+#[test]
 fn counts_at_the_end_of_all_numbers_are_findings() {
     let table = Damaged::copy_of(KEY);
     let file = table.edit_file(|file| file.row_count = u64::MAX >> 1);

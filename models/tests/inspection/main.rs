@@ -7,5 +7,6 @@ mod data;
 mod hostile;
 mod metadata;
 mod on_disk;
+mod refused;
 mod side_files;
 mod sound;

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use models::paimon::FileKind;
 use models::paimon::integrity::Rule;
+use models::paimon::{FileKind, ManifestEntry};
 
 use crate::damaged::*;
 
@@ -107,6 +107,18 @@ fn a_file_that_is_added_twice_is_named() {
     });
     table.edit_snapshot(|snapshot| {
         snapshot["deltaRecordCount"] = (snapshot["deltaRecordCount"].as_i64().unwrap() + rows).into();
+    });
+    table.expect(Rule::Replay, &manifest);
+}
+
+#[test]
+fn a_file_that_comes_back_beside_a_delete_of_it_is_named() {
+    // Counts and live files are right, and still there are readers who miss its rows.
+    let table = Damaged::copy_of(KEY);
+    let manifest = table.edit_entries(|entries| {
+        let back = entries[0].clone();
+        let gone = ManifestEntry { kind: FileKind::Delete, ..back.clone() };
+        entries.extend([gone, back]);
     });
     table.expect(Rule::Replay, &manifest);
 }

@@ -256,6 +256,33 @@ async fn a_table_whose_compaction_would_owe_a_changelog_is_not_compacted() {
     assert!(failure.message.contains("changelog-producer"), "{}", failure.message);
 }
 
+#[tokio::test]
+async fn a_table_whose_compactions_must_look_up_is_refused_where_ours_would_leave_parts_of_rows() {
+    let sums = [("merge-engine", "aggregation"), ("fields.v.aggregate-function", "listagg")];
+    let vectors = [("deletion-vectors.enabled", "true"), ("deletion-vectors.merge-on-read", "true")];
+    for (options, is_refused) in [
+        (sums.to_vec(), true),
+        (vec![("merge-engine", "partial-update")], true),
+        (vec![], false),
+        (sums.into_iter().chain(vectors).collect(), false),
+    ] {
+        let schema = with_option(eager_schema(), "force-lookup", "true");
+        let schema = options.iter().fold(schema, |schema, (option, value)| with_option(schema, option, value));
+        let table = warehouse().create_unchecked(&schema).await;
+        for subject in ["a", "b"] {
+            upsert(&table, subject, &[1]).await;
+        }
+        let before = rows(&table).await;
+        let refusal = table.compact("compaction", &latest(&table).await, Full).await.err();
+        assert_eq!(refusal.as_ref().map(|failure| failure.code), is_refused.then_some(FailureCode::Unsupported));
+        assert!(refusal.is_none_or(|failure| failure.message.contains("force-lookup")));
+        if !is_refused {
+            assert!(compact(&table, "again", Full).await);
+        }
+        assert_eq!(rows(&table).await, before, "{options:?}");
+    }
+}
+
 /// What happens to the property's tables.
 #[derive(Clone, Debug)]
 enum Step {

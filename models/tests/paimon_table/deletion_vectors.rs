@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use models::contract::{ObjectStore, Row, RowKind, TableSchema};
 use models::paimon::index_manifest::{DELETION_VECTORS_INDEX, decode_index_manifest};
-use models::paimon::{CommitKind, CompactionKind, IndexManifestEntry, PaimonTable};
+use models::paimon::{
+    CommitKind, CompactionKind, IndexManifestEntry, PaimonTable, RollbackTarget, Verification, verify,
+};
 use proptest::prelude::*;
 
 use crate::surroundings::*;
@@ -89,6 +91,30 @@ async fn a_full_compaction_makes_vectors_superfluous() {
     assert_eq!(index_files(&warehouse, &table).await, []);
     assert_eq!(rows(&table).await, expected_rows());
     assert!(!compact(&table, "again", Full).await);
+}
+
+#[tokio::test]
+async fn a_rollback_as_latest_brings_the_vectors_of_its_target_back_and_no_others() {
+    let warehouse = warehouse();
+    let table = table_with_a_vector(&warehouse).await;
+    let before_vectors = RollbackTarget::Snapshot(2);
+    let with_vectors = RollbackTarget::Snapshot(latest(&table).await.id);
+    assert!(compact(&table, "everything", Full).await);
+
+    table.rollback_to_as_latest("to vectors", &with_vectors).await.unwrap();
+    assert_eq!((latest(&table).await.total_record_count, deleted_rows(&warehouse, &table).await), (401, 2));
+    assert_eq!(rows(&table).await, expected_rows());
+
+    table.rollback_to_as_latest("to none", &before_vectors).await.unwrap();
+    assert_eq!(index_files(&warehouse, &table).await, []);
+    let old: Vec<Row> = (0..400).map(|id| row(id, "old", "d")).collect();
+    assert_eq!(rows(&table).await, old);
+
+    table.rollback_to_as_latest("to vectors again", &with_vectors).await.unwrap();
+    upsert(&table, "newer", &[5]).await;
+    assert!(compact(&table, "of newer", Automatic).await);
+    assert_eq!(rows(&table).await.len(), 400);
+    assert_eq!(verify(&*warehouse.lake.objects, &path()).await, Verification::default());
 }
 
 #[tokio::test]

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use models::contract::{DataType, Row, RowKind, Value};
 use models::paimon::index_manifest::{DELETION_VECTORS_INDEX, decode_index_manifest, encode_index_manifest};
 use models::paimon::manifest::{decode_manifest, decode_manifest_list};
-use models::paimon::{CommitMode, DeletionVectorMeta, FileKind, IndexManifestEntry, OverwriteScope, Snapshot};
+use models::paimon::{
+    CommitMode, CompactionKind, DeletionVectorMeta, FileKind, IndexManifestEntry, OverwriteScope, Snapshot,
+};
 
 use crate::surroundings::*;
 
@@ -71,7 +73,10 @@ fn outline(files: &BTreeMap<String, Bytes>, partition_types: &[DataType]) -> Str
     for (path, bytes) in files.iter().filter(|(path, _)| path.contains("/snapshot/")) {
         let _ = writeln!(lines, "== {path}\n{}", readable.json(bytes));
         let Ok(snapshot) = Snapshot::decode(bytes) else { continue };
-        for (role, list) in [("base", &snapshot.base_manifest_list), ("delta", &snapshot.delta_manifest_list)] {
+        let lists = [("base", Some(&snapshot.base_manifest_list)), ("delta", Some(&snapshot.delta_manifest_list))];
+        let changelog = ("changelog", snapshot.changelog_manifest_list.as_ref());
+        let lists = lists.into_iter().chain([changelog]).filter_map(|(role, list)| Some((role, list?)));
+        for (role, list) in lists {
             let manifests = decode_manifest_list(&files[&format!("db.db/t/manifest/{list}")]).unwrap();
             let _ = writeln!(lines, "-- {role}: {}", readable.text(list));
             for manifest in manifests.iter() {
@@ -113,6 +118,24 @@ fn outline(files: &BTreeMap<String, Bytes>, partition_types: &[DataType]) -> Str
                 }
             }
         }
+        let Some(index_manifest) = &snapshot.index_manifest else { continue };
+        let _ = writeln!(lines, "-- index: {}", readable.text(index_manifest));
+        let content = &files[&format!("db.db/t/manifest/{index_manifest}")];
+        for entry in decode_index_manifest(partition_types, content).unwrap().iter() {
+            let (partition, bucket, index_type) = (entry.partition.cells(), entry.bucket, &entry.index_type);
+            let (file_name, row_count) = (readable.text(&entry.file_name), entry.row_count);
+            let _ = writeln!(lines, "  {partition:?} bucket {bucket} {index_type} {file_name}: rows {row_count}");
+            for vector in entry.deletion_vectors.iter().flatten() {
+                let _ = writeln!(
+                    lines,
+                    "    {}: {} bytes at {}, deletes {:?}",
+                    readable.text(&vector.data_file),
+                    vector.length,
+                    vector.offset,
+                    vector.cardinality
+                );
+            }
+        }
     }
     lines
 }
@@ -140,6 +163,45 @@ async fn the_files_of_a_key_table() {
     let commit = request(&table, "d", CommitMode::Append, &[]).await;
     table.commit(commit).await.unwrap();
     assert_golden("paimon-key-table", &outline(&warehouse.storage.memory.snapshot_all(), &[DataType::STRING]));
+}
+
+#[tokio::test]
+async fn the_files_of_a_key_table_with_deletion_vectors_and_a_changelog() {
+    let warehouse = warehouse();
+    let vectors = with_option(with_option(key_schema(), "bucket", "1"), "deletion-vectors.enabled", "true");
+    let table = warehouse.create_unchecked(&with_option(vectors, "changelog-producer", "input")).await;
+    append(&table, "a", &inserts(&[1, 2, 3, 4, 5, 6].map(|id| row(id, "old", "d")))).await;
+    assert!(compact(&table, "to the top", CompactionKind::Full).await);
+    append(&table, "b", &[(RowKind::UpdateAfter, row(2, "new", "d")), (RowKind::Delete, row(5, "old", "d"))]).await;
+    assert!(compact(&table, "above it", CompactionKind::Automatic).await);
+    assert_golden("paimon-key-table-with-vectors", &outline(&warehouse.storage.memory.snapshot_all(), &[]));
+}
+
+#[tokio::test]
+async fn the_files_of_an_append_table() {
+    let warehouse = warehouse();
+    let table = warehouse.create(&with_option(append_schema(), "compaction.min.file-num", "2")).await;
+    append(&table, "a", &inserts(&[row(1, "a", "d"), row(1, "a", "d")])).await;
+    append(&table, "b", &inserts(&[row(2, "b", "d")])).await;
+    assert!(compact(&table, "c", CompactionKind::Full).await);
+    assert_golden("paimon-append-table", &outline(&warehouse.storage.memory.snapshot_all(), &[]));
+}
+
+#[tokio::test]
+async fn the_files_of_a_partitioned_append_table() {
+    let warehouse = warehouse();
+    let table = warehouse.create(&partitioned_schema()).await;
+    append(&table, "a", &inserts(&[row(1, "a", "mon"), row(2, "a", "a/b=c"), row(3, "a", "100%")])).await;
+    let monday = by_bucket(&table, &inserts(&[row(4, "b", "mon")]));
+    table.overwrite("b", OverwriteScope::Dynamic, &monday).await.unwrap();
+    let percent = BTreeMap::from([("dt".to_owned(), Value::string("100%"))]);
+    table.drop_partitions("c", &[percent]).await.unwrap();
+    let files = warehouse.storage.memory.snapshot_all();
+    let mut readable = Readable::default();
+    let data_files: Vec<String> =
+        files.keys().filter(|path| path.contains("/data-")).map(|path| readable.text(path)).collect();
+    let outline = outline(&files, &[DataType::STRING]);
+    assert_golden("paimon-partitioned-append-table", &format!("{outline}== data files\n{}", data_files.join("\n")));
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod deletion_vectors;
 mod foreign_tables;
 mod golden;
 mod java_compactions;
+mod key_table_life;
 mod life;
 mod merging;
 mod model;

@@ -1,92 +1,12 @@
-//! Any sequence of commits leaves what a map, or a list, would hold.
+//! Any sequence of commits to a partitioned table leaves what a map, or a list, would hold.
 
 use std::collections::BTreeMap;
-use std::slice;
 
 use models::contract::{Filter, Row, RowKind, Value};
-use models::paimon::{CommitMode, OverwriteScope, Verification, verify};
+use models::paimon::{CommitMode, CompactionKind, OverwriteScope, Verification, verify};
 use proptest::prelude::*;
 
 use crate::surroundings::*;
-
-#[derive(Clone, Debug)]
-enum Step {
-    /// Upserts (`true`) and deletes, by key.
-    Change(Vec<(i64, bool)>),
-    /// Replaces everything by rows of these keys.
-    Overwrite(Vec<i64>),
-    /// A write that lost a race to another upsert of the first key.
-    Race(i64, i64),
-    /// A commit whose answer is lost.
-    AnswerLost(i64),
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let key = || 0..6_i64;
-    let step = prop_oneof![
-        4 => prop::collection::vec((key(), any::<bool>()), 0..5).prop_map(Step::Change),
-        1 => prop::collection::vec(key(), 0..4).prop_map(Step::Overwrite),
-        1 => (key(), key()).prop_map(|(winner, loser)| Step::Race(winner, loser)),
-        1 => key().prop_map(Step::AnswerLost),
-    ];
-    prop::collection::vec(step, 1..10)
-}
-
-async fn key_table_equals_map(steps: Vec<Step>) {
-    let warehouse = warehouse();
-    let table = warehouse.create(&key_schema()).await;
-    let mut model: BTreeMap<i64, Row> = BTreeMap::new();
-    for (number, step) in steps.into_iter().enumerate() {
-        let subject = format!("step-{number}");
-        let value = |index: usize| format!("{number}.{index}");
-        match step {
-            Step::Change(keys) => {
-                let mut changes = Vec::new();
-                for (index, (key, present)) in keys.into_iter().enumerate() {
-                    let row = row(key, &value(index), "d");
-                    changes.push((if present { RowKind::Insert } else { RowKind::Delete }, row.clone()));
-                    if present {
-                        model.insert(key, row)
-                    } else {
-                        model.remove(&key)
-                    };
-                }
-                append(&table, &subject, &changes).await;
-            }
-            Step::Overwrite(keys) => {
-                let rows: Vec<Row> = keys.iter().enumerate().map(|(i, key)| row(*key, &value(i), "d")).collect();
-                model = keys.into_iter().zip(rows.iter().cloned()).collect();
-                let mode = CommitMode::Overwrite { partitions: OverwriteScope::WholeTable };
-                table.commit(request(&table, &subject, mode, &inserts(&rows)).await).await.unwrap();
-            }
-            Step::Race(winner, loser) => {
-                let (first, second) = (row(winner, &value(0), "d"), row(loser, &value(1), "d"));
-                let winning =
-                    request(&table, &format!("{subject}/w"), CommitMode::Append, &inserts(slice::from_ref(&first)))
-                        .await;
-                let losing = request(&table, &subject, CommitMode::Append, &inserts(slice::from_ref(&second))).await;
-                let other = table.clone();
-                let race = CreateFault::After(Box::pin(async move {
-                    other.commit(winning).await.unwrap();
-                }));
-                warehouse.storage.line_up([race]);
-                table.commit(losing).await.unwrap();
-                model.insert(winner, first);
-                model.insert(loser, second);
-            }
-            Step::AnswerLost(key) => {
-                let changed = row(key, &value(0), "d");
-                let commit = request(&table, &subject, CommitMode::Append, &inserts(slice::from_ref(&changed))).await;
-                warehouse.storage.line_up([CreateFault::AnswerLost]);
-                table.commit(commit).await.unwrap();
-                model.insert(key, changed);
-            }
-        }
-        let expected: Vec<Row> = model.values().cloned().collect();
-        assert_eq!(rows(&table).await, expected, "after step {number}");
-    }
-    assert_eq!(verify(&*warehouse.lake.objects, &path()).await, Verification::default());
-}
 
 /// What happens to a table of keys in partitions; days and keys are numbers.
 #[derive(Clone, Debug)]
@@ -101,6 +21,12 @@ enum PartitionedStep {
     Drop(Vec<i64>),
     /// Deletes everything.
     Truncate,
+    /// Rewrites files, not rows.
+    Compact(CompactionKind),
+}
+
+fn compaction_kind() -> impl Strategy<Value = CompactionKind> {
+    prop_oneof![Just(CompactionKind::Full), Just(CompactionKind::Automatic)]
 }
 
 fn partitioned_steps() -> impl Strategy<Value = Vec<PartitionedStep>> {
@@ -112,6 +38,7 @@ fn partitioned_steps() -> impl Strategy<Value = Vec<PartitionedStep>> {
             .prop_map(|(day, keys)| PartitionedStep::OverwriteStatic(day, keys)),
         1 => prop::collection::vec(day(), 1..3).prop_map(PartitionedStep::Drop),
         1 => Just(PartitionedStep::Truncate),
+        2 => compaction_kind().prop_map(PartitionedStep::Compact),
     ];
     prop::collection::vec(step, 1..10)
 }
@@ -174,6 +101,9 @@ async fn partitioned_key_table_equals_map(steps: Vec<PartitionedStep>, options: 
                 model.clear();
                 table.truncate(&subject).await.unwrap();
             }
+            PartitionedStep::Compact(kind) => {
+                compact(&table, &subject, kind).await;
+            }
         }
         if let Some(latest) = table.latest_snapshot().await.unwrap() {
             of_snapshots.insert(latest.id, model.clone());
@@ -198,21 +128,47 @@ async fn partitioned_key_table_equals_map(steps: Vec<PartitionedStep>, options: 
     assert_eq!(verify(&*warehouse.lake.objects, &path()).await, Verification::default());
 }
 
-async fn partitioned_table_equals_list(steps: Vec<(i64, bool)>) {
+/// What happens to an append table in partitions.
+#[derive(Clone, Debug)]
+enum AppendStep {
+    /// Two rows of this day.
+    Append(i64),
+    /// Two rows of this day in place of all that it had.
+    Overwrite(i64),
+    /// Puts files together, not rows.
+    Compact(CompactionKind),
+}
+
+fn append_steps() -> impl Strategy<Value = Vec<AppendStep>> {
+    let step = prop_oneof![
+        3 => (0..3_i64).prop_map(AppendStep::Append),
+        2 => (0..3_i64).prop_map(AppendStep::Overwrite),
+        1 => compaction_kind().prop_map(AppendStep::Compact),
+    ];
+    prop::collection::vec(step, 1..12)
+}
+
+async fn partitioned_table_equals_list(steps: Vec<AppendStep>) {
     let warehouse = warehouse();
-    let table = warehouse.create(&partitioned_schema()).await;
+    let table = warehouse.create(&with_option(partitioned_schema(), "compaction.min.file-num", "2")).await;
     let mut model: Vec<Row> = Vec::new();
-    for (number, (day, overwrite)) in steps.into_iter().enumerate() {
-        let day = format!("day {day}");
-        let rows_of_step = [row(number as i64, "x", &day), row(number as i64, "y", &day)];
-        let mode = if overwrite {
-            model.retain(|row| row[2].as_str() != Some(&day));
-            CommitMode::Overwrite { partitions: OverwriteScope::Dynamic }
-        } else {
-            CommitMode::Append
+    for (number, step) in steps.into_iter().enumerate() {
+        let subject = number.to_string();
+        let rows_of = |day: i64| ["x", "y"].map(|value| row(number as i64, value, &format!("day {day}")));
+        let (day, mode) = match step {
+            AppendStep::Append(day) => (day, CommitMode::Append),
+            AppendStep::Overwrite(day) => {
+                let overwritten = Value::string(&format!("day {day}"));
+                model.retain(|row| row[2] != overwritten);
+                (day, CommitMode::Overwrite { partitions: OverwriteScope::Dynamic })
+            }
+            AppendStep::Compact(kind) => {
+                compact(&table, &subject, kind).await;
+                continue;
+            }
         };
-        model.extend(rows_of_step.iter().cloned());
-        table.commit(request(&table, &number.to_string(), mode, &inserts(&rows_of_step)).await).await.unwrap();
+        model.extend(rows_of(day));
+        table.commit(request(&table, &subject, mode, &inserts(&rows_of(day))).await).await.unwrap();
     }
     model.sort();
     assert_eq!(rows(&table).await, model);
@@ -227,11 +183,6 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn a_key_table_equals_a_map(steps in steps()) {
-        block_on(key_table_equals_map(steps));
-    }
-
-    #[test]
     fn a_partitioned_key_table_equals_a_map(steps in partitioned_steps(), eager_merges in any::<bool>()) {
         let eager: &[(&str, &str)] =
             &[("manifest.merge-min-count", "2"), ("manifest.full-compaction-threshold-size", "4 kb")];
@@ -239,7 +190,7 @@ proptest! {
     }
 
     #[test]
-    fn a_partitioned_append_table_equals_a_list(steps in prop::collection::vec((0..3_i64, any::<bool>()), 1..12)) {
+    fn a_partitioned_append_table_equals_a_list(steps in append_steps()) {
         block_on(partitioned_table_equals_list(steps));
     }
 }

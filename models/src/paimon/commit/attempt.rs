@@ -53,7 +53,8 @@ impl PaimonTable {
         let schema_id = latest.map_or(0, |latest| latest.schema_id).max(self.schema_id());
         let subject = format!("{}/snapshot-{snapshot_id}", request.subject);
         let mut files = AttemptFiles::new(self, subject, schema_id, options.manifest_target_size);
-        let base = self.merged(base, options, &mut files).await?;
+        let merge = if plan.brings_back { MergePlan::Full } else { MergePlan::of(&base, options) };
+        let base = self.merged(base, merge, options, &mut files).await?;
         let (base_manifest_list, base_manifest_list_size) = files.manifest_list(&base)?;
         let delta = files.manifests(&entries)?;
         let (delta_manifest_list, delta_manifest_list_size) = files.manifest_list(&delta)?;
@@ -119,14 +120,15 @@ impl PaimonTable {
         concurrently::all(attempt.own_files.iter().map(|path| self.lake.objects.delete(path))).await;
     }
 
-    /// The manifests of the newest snapshot, merged if that is due. Their order stays that of the commits.
+    /// The manifests of the newest snapshot, merged as planned. Their order stays that of the commits.
     async fn merged(
         &self,
         manifests: Vec<ManifestFileMeta>,
+        plan: MergePlan,
         options: &CommitOptions,
         files: &mut AttemptFiles<'_>,
     ) -> Result<Vec<ManifestFileMeta>, Failure> {
-        match MergePlan::of(&manifests, options) {
+        match plan {
             MergePlan::Keep => Ok(manifests),
             MergePlan::Groups(groups) => {
                 let mut merged = Vec::new();
@@ -153,7 +155,7 @@ impl CommitRequest {
     /// The changelog that the snapshot names. An overwrite has none: what it replaces is not told row by row.
     pub(super) fn committed_changelog(&self) -> &[ManifestEntry] {
         match self.mode {
-            CommitMode::Overwrite { .. } => &[],
+            CommitMode::Overwrite { .. } | CommitMode::Restore => &[],
             _ => &self.committable.changelog,
         }
     }

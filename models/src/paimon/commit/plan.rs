@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::contract::{Failure, PartitionValues};
 use crate::paimon::index_manifest::DELETION_VECTORS_INDEX;
-use crate::paimon::live_files::{identity, replay};
+use crate::paimon::live_files::{FileIdentity, Manifest, identity, replay};
 use crate::paimon::overwrite::{BoundScope, all_live};
 use crate::paimon::{
     CommitKind, Committable, FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta, PaimonTable, Snapshot,
@@ -24,6 +24,10 @@ pub(super) struct Plan {
     pub(super) deletes: Vec<ManifestEntry>,
     /// All index files of the next snapshot; `None` if they are those of the newest one.
     pub(super) index: Option<Vec<IndexManifestEntry>>,
+    /// Whether the manifests that are there hold a delete of a new file, as they may after a rollback. Then they must
+    /// be rewritten without: Java Paimon's readers collect the deletes of all manifests before any add, and would miss
+    /// the file.
+    pub(super) brings_back: bool,
 }
 
 /// What kind of snapshot a request makes. An append that takes rows away is an overwrite, for those who follow.
@@ -32,7 +36,7 @@ pub(super) fn commit_kind(request: &CommitRequest) -> CommitKind {
     let has_vectors = committable.index.iter().any(|entry| entry.index_type == DELETION_VECTORS_INDEX);
     match request.mode {
         CommitMode::Append if committable.deleted.is_empty() && !has_vectors => CommitKind::Append,
-        CommitMode::Append | CommitMode::Overwrite { .. } => CommitKind::Overwrite,
+        CommitMode::Append | CommitMode::Overwrite { .. } | CommitMode::Restore => CommitKind::Overwrite,
         CommitMode::Compact => CommitKind::Compact,
     }
 }
@@ -73,7 +77,8 @@ impl PaimonTable {
         manifests: &[ManifestFileMeta],
     ) -> Result<Plan, Failure> {
         let committable = &request.committable;
-        let live = replay(&self.manifest_reader().manifests(manifests).await?)?;
+        let manifests = self.manifest_reader().manifests(manifests).await?;
+        let live = replay(&manifests)?;
         if let (CommitMode::Compact, Some(latest)) = (&request.mode, latest) {
             self.check_compaction_is_current(committable, latest, &live).await?;
         }
@@ -93,8 +98,8 @@ impl PaimonTable {
         if self.schema.has_primary_key() {
             files.check_key_ranges(&self.version.key_types())?;
         }
-        let index = self.checked_index(committable, scope, latest, &deletes, &files).await?;
-        Ok(Plan { deletes, index })
+        let index = self.checked_index(request, scope, latest, &deletes, &files).await?;
+        Ok(Plan { deletes, index, brings_back: hold_delete_of_any(&manifests, &committable.added) })
     }
 
     /// What an overwrite takes away: what its scope covers of the snapshot that it began on. If one of these files is
@@ -120,14 +125,15 @@ impl PaimonTable {
     /// The index files of the next snapshot, if they change. Only tables that have an index pay for it.
     async fn checked_index(
         &self,
-        committable: &Committable,
+        request: &CommitRequest,
         scope: Option<&BoundScope>,
         latest: Option<&Snapshot>,
         deletes: &[ManifestEntry],
         files: &LiveFiles<'_>,
     ) -> Result<Option<Vec<IndexManifestEntry>>, Failure> {
+        let (committable, restores) = (&request.committable, request.mode == CommitMode::Restore);
         let has_index = latest.is_some_and(|latest| latest.index_manifest.is_some());
-        if committable.index.is_empty() && (!has_index || deletes.is_empty()) {
+        if committable.index.is_empty() && (!has_index || (deletes.is_empty() && !restores)) {
             return Ok(None);
         }
         let before = match latest {
@@ -135,6 +141,7 @@ impl PaimonTable {
             None => std::rc::Rc::default(),
         };
         let staying = match scope {
+            None if restores => Vec::new(),
             None => before.to_vec(),
             Some(scope) => {
                 index_changes::left_by_overwrite(&before, |partition| scope.covers(partition), files.staying())
@@ -150,6 +157,13 @@ impl PaimonTable {
     fn told_of_table(&self, failure: Failure) -> Failure {
         Failure { message: format!("table {}: {}", self.path, failure.message), ..failure }
     }
+}
+
+/// Whether one of these files was deleted in one of these manifests.
+fn hold_delete_of_any(manifests: &[Manifest], files: &[ManifestEntry]) -> bool {
+    let files: BTreeSet<FileIdentity<'_>> = files.iter().map(identity).collect();
+    let mut entries = manifests.iter().flat_map(|manifest| manifest.iter());
+    entries.any(|entry| entry.kind == FileKind::Delete && files.contains(&identity(entry)))
 }
 
 /// The partitions in which a commit changes anything.

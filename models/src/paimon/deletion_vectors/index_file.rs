@@ -53,7 +53,8 @@ fn encode_body(vector: &DeletionVector) -> FormatResult<Vec<u8>> {
     if let Some(greatest) = vector.positions.max().filter(|greatest| *greatest > MAX_POSITION) {
         return Err(FormatError::new(format!("expected positions up to {MAX_POSITION}, found {greatest}")));
     }
-    let mut bitmap: RoaringBitmap = vector.positions().map(|position| position as u32).collect();
+    // As a whole: a few bytes of another writer's file can be a run of two thousand million positions.
+    let mut bitmap = vector.positions.bitmaps().next().map_or_else(RoaringBitmap::new, |(_, bitmap)| bitmap.clone());
     bitmap.optimize();
     let mut body = Vec::with_capacity(FIELD_BYTES + bitmap.serialized_size());
     body.extend_from_slice(&MAGIC);

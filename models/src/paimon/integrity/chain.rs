@@ -13,8 +13,8 @@ impl Check<'_> {
     /// Checks all snapshots of a line, and all that they lead to; returns the newest that could be read and its files,
     /// and the ids of all.
     pub(super) async fn chain(&mut self, line: &Line) -> (Option<(Snapshot, SnapshotFiles)>, Vec<u64>) {
-        let files = self.beneath(&line.directory.snapshot_directory());
-        let ids = numbers_after(files, "snapshot-");
+        let directory = line.directory.snapshot_directory();
+        let ids = numbers_after(self.beneath(&directory), &directory, "snapshot-");
         self.hints(line, &ids).await;
         let mut before: Option<Snapshot> = None;
         let mut live: Option<SnapshotFiles> = None;

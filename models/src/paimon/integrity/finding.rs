@@ -11,6 +11,9 @@ use super::rule::{Rule, Severity};
 /// So many findings of one rule are kept.
 const KEPT_OF_ONE_RULE: u64 = 20;
 
+/// A longer text quotes what nobody can have meant; so many characters of it are kept.
+const LONGEST_TEXT: usize = 2000;
+
 /// One thing that is wrong with the files of a table, or worth knowing of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
@@ -47,7 +50,7 @@ impl Findings {
         let count = self.of_rule.entry(rule).or_default();
         *count += 1;
         if *count <= KEPT_OF_ONE_RULE {
-            self.kept.push(Finding { rule, file: file.to_owned(), snapshot, found: found.into() });
+            self.kept.push(Finding { rule, file: file.to_owned(), snapshot, found: shortened(found.into()) });
         }
     }
 
@@ -65,9 +68,25 @@ impl Findings {
     }
 }
 
+/// The text, or its beginning.
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(LONGEST_TEXT) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_without_end_are_cut() {
+        let text = "ü".repeat(LONGEST_TEXT);
+        assert_eq!(shortened(text.clone()), text);
+        assert_eq!(shortened(format!("{text}x")), format!("{text}…"));
+    }
 
     #[test]
     fn a_file_breaks_a_rule_once_and_the_rest_is_counted() {

@@ -136,11 +136,9 @@ impl Check<'_> {
             let rows = rows_of(files, entry, vector);
             let wrong = match decode_vector(&bytes, vector) {
                 Err(error) => Some(error.to_string()),
-                Ok(decoded) => {
-                    decoded.positions().last().zip(rows).filter(|(last, rows)| last >= rows).map(|(last, rows)| {
-                        format!("expected deleted positions below {rows} in {}, found {last}", vector.data_file)
-                    })
-                }
+                Ok(decoded) => decoded.greatest().zip(rows).filter(|(last, rows)| last >= rows).map(|(last, rows)| {
+                    format!("expected deleted positions below {rows} in {}, found {last}", vector.data_file)
+                }),
             };
             if let Some(found) = wrong {
                 self.findings.add(Rule::DeletionVector, path, referrer.snapshot(), found);

@@ -1,13 +1,31 @@
 //! L18: which files nobody leads to.
 
 use super::check::Check;
+use super::rule::Rule;
 
 impl Check<'_> {
+    /// Tells of directories that cannot be listed, though what is needed in them can be read.
+    pub(super) fn unlisted_directories(&mut self) {
+        let unlisted: Vec<&String> = self.listed.iter().filter(|file| self.leads_to_reachable(file)).collect();
+        for directory in unlisted {
+            let found = "it cannot be listed, so that what nobody needs in it is not known";
+            self.findings.add(Rule::NotChecked, directory, None, found);
+        }
+    }
+
     /// The files that nothing leads to, ascending.
     pub(super) fn orphans(&self) -> Vec<String> {
         let root = self.directory.root().len() + 1;
-        let is_orphan = |file: &&String| !self.reachable.contains(*file) && !is_by_product(&file[root..]);
+        let is_orphan = |file: &&String| {
+            !self.reachable.contains(*file) && !is_by_product(&file[root..]) && !self.leads_to_reachable(file)
+        };
         self.listed.iter().filter(is_orphan).cloned().collect()
+    }
+
+    /// Whether something that is led to lies beneath what was listed like a file.
+    fn leads_to_reachable(&self, file: &str) -> bool {
+        let within = format!("{file}/");
+        self.reachable.range(within.clone()..).next().is_some_and(|path| path.starts_with(&within))
     }
 }
 

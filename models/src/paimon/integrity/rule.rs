@@ -195,7 +195,8 @@ impl Rule {
             ),
             Self::Replay => (
                 "replay",
-                "a snapshot is the one before and its own changes; only live files are deleted, none is added twice",
+                "a snapshot is the one before and its own changes; only live files are deleted, none is added twice or beside a \
+                 delete of it",
                 "rows are lost, or come twice",
             ),
             Self::Totals => (

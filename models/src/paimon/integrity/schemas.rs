@@ -11,10 +11,11 @@ use super::rule::Rule;
 impl Check<'_> {
     /// Reads the schemas of a line.
     pub(super) async fn schemas(&mut self, line: &mut Line) {
-        let files = self.beneath(&line.directory.schema_directory());
+        let directory = line.directory.schema_directory();
+        let files = self.beneath(&directory);
         // A branch begins with a copy of the schemas of its table, which may have lost old ones.
         let mut expected_id = if line.branch.is_some() { None } else { Some(0) };
-        for schema_id in numbers_after(files, "schema-") {
+        for schema_id in numbers_after(files, &directory, "schema-") {
             let path = line.directory.schema(schema_id);
             if let Some(expected) = expected_id.filter(|expected| *expected != schema_id) {
                 let missing = line.directory.schema(expected);
@@ -34,10 +35,11 @@ impl Check<'_> {
         }
     }
 
-    /// Tells that a schema is referred to which is not there. One that is there and cannot be read was told of.
+    /// Tells that a schema is referred to which is not there. One that is there and cannot be read was told of,
+    /// and so was their directory if it cannot be listed.
     pub(super) fn missing_schema(&mut self, line: &Line, schema_id: u64, referrer: Referrer<'_>) {
         let path = line.directory.schema(schema_id);
-        if !self.reachable.contains(&path) {
+        if !self.reachable.contains(&path) && !self.findings.has(Rule::FilePlace, &line.directory.schema_directory()) {
             let found = format!("expected the schema with which files of {referrer} were written, found none");
             self.findings.add(Rule::Schema, &path, referrer.snapshot(), found);
         }

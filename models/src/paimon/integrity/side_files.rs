@@ -58,7 +58,7 @@ impl Check<'_> {
     /// Checks the changelogs that outlive their snapshots; returns their ids, ascending.
     pub(super) async fn changelogs(&mut self, line: &Line) -> Vec<u64> {
         let directory = format!("{}/changelog", line.directory.branch_root());
-        let ids = numbers_after(self.beneath(&directory), "changelog-");
+        let ids = numbers_after(self.beneath(&directory), &directory, "changelog-");
         for (position, id) in ids.iter().enumerate() {
             let path = format!("{directory}/changelog-{id}");
             if position > 0 && ids[position - 1].checked_add(1) != Some(*id) {

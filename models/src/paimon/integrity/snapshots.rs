@@ -21,8 +21,17 @@ pub(super) struct SnapshotFiles {
     /// Its manifests, those of its base first.
     pub(super) manifests: Vec<ManifestFileMeta>,
     pub(super) live: BTreeMap<LiveName, ManifestEntry>,
+    /// The files of which one of its manifests holds a delete.
+    deleted: BTreeSet<LiveName>,
     /// The rows of all live files.
     pub(super) rows: i128,
+}
+
+impl SnapshotFiles {
+    /// A snapshot before anything is read of it.
+    fn none(id: u64) -> Self {
+        Self { id, manifests: Vec::new(), live: BTreeMap::new(), deleted: BTreeSet::new(), rows: 0 }
+    }
 }
 
 impl Check<'_> {
@@ -58,8 +67,7 @@ impl Check<'_> {
             before => {
                 let base_list = self.directory.manifest(&snapshot.base_manifest_list);
                 let entries = self.manifests(&partition_types, &base_list, &base, referrer).await?;
-                let mut files =
-                    SnapshotFiles { id: snapshot.id, manifests: Vec::new(), live: BTreeMap::new(), rows: 0 };
+                let mut files = SnapshotFiles::none(snapshot.id);
                 self.apply(&mut files, &entries, referrer);
                 if let Some(before) = before {
                     self.compare(&base_list, &before, &files, referrer);
@@ -105,28 +113,36 @@ impl Check<'_> {
     fn apply(&mut self, files: &mut SnapshotFiles, manifests: &[ReadManifest], referrer: Referrer<'_>) {
         for manifest in manifests {
             for entry in manifest.entries.iter() {
+                let named = live_name(entry);
                 let misplaced = match entry.kind {
                     FileKind::Add => {
                         files.rows += self.rows_of(entry);
-                        let old = files.live.insert(live_name(entry), entry.clone());
-                        old.is_some_and(|old| {
-                            files.rows -= self.rows_of(&old);
-                            true
-                        })
-                    }
-                    FileKind::Delete => match files.live.remove(&live_name(entry)) {
-                        Some(old) => {
-                            files.rows -= self.rows_of(&old);
-                            false
+                        // Java's readers take all deletes together first, and so miss what comes back beside one.
+                        let beside_delete = files.deleted.contains(&named);
+                        match files.live.insert(named, entry.clone()) {
+                            Some(old) => {
+                                files.rows -= self.rows_of(&old);
+                                Some(("to add files that are not live", "an ADD of the live file"))
+                            }
+                            None => beside_delete.then_some((
+                                "to bring a file back only where no manifest of it holds a delete of the file",
+                                "an ADD of the deleted file",
+                            )),
                         }
-                        None => true,
-                    },
+                    }
+                    FileKind::Delete => {
+                        let old = files.live.remove(&named);
+                        files.deleted.insert(named);
+                        match old {
+                            Some(old) => {
+                                files.rows -= self.rows_of(&old);
+                                None
+                            }
+                            None => Some(("to delete live files", "a DELETE of the file, which is not live,")),
+                        }
+                    }
                 };
-                if misplaced {
-                    let (expected, found) = match entry.kind {
-                        FileKind::Add => ("to add files that are not live", "an ADD of the live file"),
-                        FileKind::Delete => ("to delete live files", "a DELETE of the file, which is not live,"),
-                    };
+                if let Some((expected, found)) = misplaced {
                     let name = &entry.file.file_name;
                     let found = format!("expected {referrer} {expected}, found {found} {name}");
                     self.findings.add(Rule::Replay, &manifest.path, referrer.snapshot(), found);
@@ -210,7 +226,7 @@ impl Check<'_> {
             self.incomplete = true;
             return;
         };
-        let mut files = SnapshotFiles { id: snapshot.id, manifests: Vec::new(), live: BTreeMap::new(), rows: 0 };
+        let mut files = SnapshotFiles::none(snapshot.id);
         for (name, manifests) in [(&snapshot.base_manifest_list, base), (&snapshot.delta_manifest_list, delta)] {
             let list = self.directory.manifest(name);
             let Some(read) = self.manifests(&types, &list, &manifests, referrer).await else { return };

@@ -12,6 +12,8 @@ use bytes::Bytes;
 
 use crate::contract::{Failure, FailureCode, ObjectStore, TablePath};
 
+use super::super::directory::parse_canonical;
+
 /// The database that a directory without a known one is said to be in.
 const DATABASE: &str = "inspected";
 /// The name under which the table is inspected.
@@ -20,6 +22,10 @@ const TABLE: &str = "table";
 const ROOT: &str = "inspected.db/table";
 /// The directories of files that describe others.
 const METADATA: [&str; 8] = ["schema", "snapshot", "manifest", "tag", "branch", "consumer", "changelog", "statistics"];
+/// Of these, those whose files are JSON, or a number.
+const OF_TEXT: [&str; 7] = ["schema", "snapshot", "tag", "branch", "consumer", "changelog", "statistics"];
+/// A file of text has at most so many bytes: a schema of ten thousand columns has about one million.
+const MAX_TEXT_BYTES: u64 = 8 << 20;
 /// A file that describes others has at most so many bytes; Paimon's manifests are meant to have 8 MiB.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
 /// A data or index file of more bytes is not read; Paimon's are meant to have 128 or 256 MiB.
@@ -91,13 +97,20 @@ impl TableOnDisk {
         let within = path.strip_prefix(ROOT).unwrap_or(path).trim_start_matches('/');
         let metadata = file.symlink_metadata().map_err(|error| failed(within, &error))?;
         if !metadata.is_file() {
+            if metadata.is_dir()
+                && let Err(error) = fs::read_dir(&file)
+            {
+                return Err(Failure::internal(format!("expected a directory that can be listed, found {error}")));
+            }
             let found = if metadata.is_dir() { "a directory" } else { "something that is none" };
             return Err(Failure::invalid(format!("expected a regular file, found {found}")));
         }
-        let is_metadata = within.split_once('/').is_some_and(|(first, _)| METADATA.contains(&first));
+        let is_in =
+            |directories: &[&str]| within.split_once('/').is_some_and(|(first, _)| directories.contains(&first));
+        let max_bytes = if is_in(&OF_TEXT) { MAX_TEXT_BYTES } else { MAX_METADATA_BYTES };
         let size = metadata.len();
-        if is_metadata && size > MAX_METADATA_BYTES {
-            let message = format!("expected a file of at most {MAX_METADATA_BYTES} bytes, found {size}");
+        if is_in(&METADATA) && size > max_bytes {
+            let message = format!("expected a file of at most {max_bytes} bytes, found {size}");
             return Err(Failure::internal(message));
         }
         if size > MAX_DATA_BYTES {
@@ -112,8 +125,8 @@ impl TableOnDisk {
         Ok(Bytes::from(bytes))
     }
 
-    /// Every file beneath the directory, and what stands in the place of one: symbolic links, and directories that
-    /// cannot be listed.
+    /// Every file beneath the directory, and what stands in the place of one: symbolic links, directories that cannot
+    /// be listed to their end, and those that have the name of a numbered file.
     fn list_all(&self) -> Result<Vec<String>, Failure> {
         let mut found = Vec::new();
         let mut directories = vec![(self.root.clone(), ROOT.to_owned())];
@@ -122,9 +135,16 @@ impl TableOnDisk {
                 found.push(named);
                 continue;
             };
-            for entry in entries.flatten() {
+            for entry in entries {
+                let Ok(entry) = entry else {
+                    found.push(named.clone());
+                    break;
+                };
                 let named = format!("{named}/{}", entry.file_name().to_string_lossy());
                 if entry.file_type().is_ok_and(|file_type| file_type.is_dir()) {
+                    if has_name_of_numbered_file(&named) {
+                        found.push(named.clone());
+                    }
                     directories.push((entry.path(), named));
                 } else {
                     found.push(named);
@@ -139,6 +159,15 @@ impl TableOnDisk {
         found.sort_unstable();
         Ok(found)
     }
+}
+
+/// Whether this is where a snapshot, a schema or a changelog would be.
+fn has_name_of_numbered_file(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let (Some(name), Some(directory)) = (parts.next(), parts.next()) else { return false };
+    let number = name.strip_prefix(directory).and_then(|rest| rest.strip_prefix('-'));
+    ["snapshot", "schema", "changelog"].contains(&directory)
+        && number.is_some_and(|number| parse_canonical(number).is_some())
 }
 
 fn failed(path: &str, error: &io::Error) -> Failure {

@@ -13,7 +13,6 @@ use super::super::exclusive_create::{Created, create_exclusively};
 use super::super::lake_access::before_any_effect;
 use super::hints::write_hint;
 use super::names::check_name;
-use super::tag_file::encode_snapshot;
 
 /// The name of the branch that every table has.
 const MAIN_BRANCH: &str = "main";
@@ -36,8 +35,9 @@ impl PaimonTable {
         if leftovers.contains(&branch.schema(0)) {
             return Err(self.branch_exists(name));
         }
-        let schemas = objects.list(&self.directory.schema_directory()).await.map_err(before_any_effect)?;
-        let schemas = numbers_after(&schemas, "schema-");
+        let in_schema = self.directory.schema_directory();
+        let schemas = objects.list(&in_schema).await.map_err(before_any_effect)?;
+        let schemas = numbers_after(&schemas, &in_schema, "schema-");
         let write = async {
             for leftover in &leftovers {
                 objects.delete(leftover).await?;
@@ -134,7 +134,7 @@ impl PaimonTable {
         let hint = Bytes::from(id.to_string());
         let files = vec![
             (branch.tag(tag_name), bytes.clone()),
-            (branch.snapshot(id), encode_snapshot(&bytes)?),
+            (branch.snapshot(id), self.tagged_snapshot(tag_name).await?.1),
             (branch.earliest_hint(), hint.clone()),
             (branch.latest_hint(), hint),
         ];

@@ -17,8 +17,8 @@ use super::survey::{Survey, delete_in_order};
 impl PaimonTable {
     /// The numbers of the expired snapshots of this branch whose changelogs are kept, ascending.
     pub async fn long_lived_changelog_ids(&self) -> Result<Vec<u64>, Failure> {
-        let listed = self.lake.objects.list(&self.directory.changelog_directory()).await?;
-        Ok(numbers_after(&listed, "changelog-"))
+        let directory = self.directory.changelog_directory();
+        Ok(numbers_after(&self.lake.objects.list(&directory).await?, &directory, "changelog-"))
     }
 
     /// What an expired snapshot says of its changelog; `not-found` if none is kept. Only the changes that it names may

@@ -46,8 +46,8 @@ impl PaimonTable {
 
     /// The numbers of this branch's snapshots, ascending.
     pub async fn snapshot_ids(&self) -> Result<Vec<u64>, Failure> {
-        let listed = self.lake.objects.list(&self.directory.snapshot_directory()).await?;
-        Ok(numbers_after(&listed, "snapshot-"))
+        let directory = self.directory.snapshot_directory();
+        Ok(numbers_after(&self.lake.objects.list(&directory).await?, &directory, "snapshot-"))
     }
 
     /// The lowest number of those that stay, and above all that go. The newest snapshot always stays.

@@ -94,7 +94,7 @@ impl PaimonTable {
         let numbered = async |directory: String, prefix: &str| -> Result<BTreeMap<u64, Bytes>, Failure> {
             let listed = self.lake.objects.list(&directory).await?;
             let mut files = BTreeMap::new();
-            for number in numbers_after(&listed, prefix) {
+            for number in numbers_after(&listed, &directory, prefix) {
                 files.insert(number, self.lake.objects.get(&format!("{directory}/{prefix}{number}")).await?);
             }
             Ok(files)

@@ -43,8 +43,7 @@ impl Graph {
         heads: impl IntoIterator<Item = Head>,
     ) -> Result<Self, Failure> {
         let in_schema = main.schema_directory();
-        let schemas: Vec<String> = listed.iter().filter(|path| path.starts_with(&in_schema)).cloned().collect();
-        let newest = numbers_after(&schemas, "schema-").pop();
+        let newest = numbers_after(listed, &in_schema, "schema-").pop();
         let schema_id = newest.ok_or_else(|| {
             Failure::not_found(format!("expected a schema file beneath {in_schema}, found none; is this a table?"))
         })?;

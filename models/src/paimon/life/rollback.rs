@@ -13,7 +13,6 @@ use super::super::exclusive_create::{Created, create_exclusively};
 use super::super::lake_access::before_any_effect;
 use super::heads::Head;
 use super::hints::write_hint;
-use super::tag_file::encode_snapshot;
 
 /// Where to go back to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +68,9 @@ impl PaimonTable {
     /// failure means that nothing has changed.
     pub async fn rollback_schema(&self, schema_id: u64) -> Result<(), Failure> {
         let objects = &*self.lake.objects;
-        let schemas = objects.list(&self.directory.schema_directory()).await.map_err(before_any_effect)?;
-        let schemas = numbers_after(&schemas, "schema-");
+        let in_schema = self.directory.schema_directory();
+        let schemas = objects.list(&in_schema).await.map_err(before_any_effect)?;
+        let schemas = numbers_after(&schemas, &in_schema, "schema-");
         if !schemas.contains(&schema_id) {
             return Err(Failure::not_found(format!("table {} has no schema {schema_id}", self.path)));
         }
@@ -115,10 +115,7 @@ impl PaimonTable {
     pub(super) async fn rollback_bytes(&self, target: &RollbackTarget) -> Result<(u64, Bytes), Failure> {
         match target {
             RollbackTarget::Snapshot(snapshot_id) => Ok((*snapshot_id, self.snapshot_bytes(*snapshot_id).await?)),
-            RollbackTarget::Tag(name) => {
-                let (tag, bytes) = self.tag_with_bytes(name).await?;
-                Ok((tag.snapshot.id, encode_snapshot(&bytes)?))
-            }
+            RollbackTarget::Tag(name) => self.tagged_snapshot(name).await,
         }
     }
 }

@@ -2,16 +2,15 @@
 //!
 //! The history stays, so readers of every snapshot and tag go on, and numbers are never used twice.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contract::{Failure, FailureCode};
 
 use super::super::commit::{CommitMode, CommitOutcome, CommitRequest, Precondition};
 use super::super::lake_access::before_any_effect;
-use super::super::overwrite::OverwriteScope;
+use super::super::live_files::{FileIdentity, identity};
 use super::super::table::decode_snapshot;
-use super::super::{Committable, FileKind, IndexManifestEntry, PaimonTable, Snapshot};
+use super::super::{Committable, FileKind, ManifestEntry, PaimonTable, Snapshot};
 use super::rollback::RollbackTarget;
 
 /// How often a rollback that lost its race starts over.
@@ -39,7 +38,7 @@ impl PaimonTable {
                 subject: format!("{subject}/{lost_races}"),
                 user: user.clone(),
                 identifier: i64::MAX as u64,
-                mode: CommitMode::Overwrite { partitions: OverwriteScope::WholeTable },
+                mode: CommitMode::Restore,
                 properties: BTreeMap::new(),
                 committable,
                 precondition: Precondition::NewestIs(latest.as_ref().map(|latest| latest.id)),
@@ -56,19 +55,27 @@ impl PaimonTable {
         }
     }
 
-    /// The files of a snapshot, to be committed once more.
+    /// From the files of the newest snapshot to those of the target. A file of both stays as it is.
     async fn files_again(&self, target: &Snapshot, latest: Option<&Snapshot>) -> Result<Committable, Failure> {
         let reader = self.manifest_reader();
-        let mut added = reader.live_files(target).await?;
-        for entry in &mut added {
-            entry.kind = FileKind::Add;
-        }
-        let index: Rc<Vec<IndexManifestEntry>> = reader.index_files(target).await?;
+        let wanted = reader.live_files(target).await?;
+        let present = match latest {
+            Some(latest) => reader.live_files(latest).await?,
+            None => Vec::new(),
+        };
         Ok(Committable {
-            added,
-            index: index.to_vec(),
+            added: without(&wanted, &present, FileKind::Add),
+            deleted: without(&present, &wanted, FileKind::Delete),
+            index: reader.index_files(target).await?.to_vec(),
             base_snapshot_id: latest.map(|latest| latest.id),
             ..Committable::default()
         })
     }
+}
+
+/// The files that are not among the others, as entries of this kind.
+fn without(files: &[ManifestEntry], others: &[ManifestEntry], kind: FileKind) -> Vec<ManifestEntry> {
+    let others: BTreeSet<FileIdentity<'_>> = others.iter().map(identity).collect();
+    let left = files.iter().filter(|file| !others.contains(&identity(file)));
+    left.map(|file| ManifestEntry { kind, ..file.clone() }).collect()
 }

@@ -75,6 +75,13 @@ pub(super) fn encode_snapshot(tag_file: &Bytes) -> FormatResult<Bytes> {
     sealed(json)
 }
 
+/// The same snapshot file without a word of a changelog.
+pub(super) fn without_changelog(snapshot_file: &Bytes) -> FormatResult<Bytes> {
+    let mut json = object_of(snapshot_file)?;
+    json.retain(|field, _| !field.starts_with("changelog"));
+    sealed(json)
+}
+
 fn object_of(bytes: &Bytes) -> FormatResult<serde_json::Map<String, Json>> {
     let mut json: serde_json::Map<String, Json> = serde_json::from_slice(bytes)
         .map_err(|error| FormatError::new(format!("expected a JSON object, found {error}")))?;

@@ -16,7 +16,7 @@ use super::super::lake_access::before_any_effect;
 use super::heads::Head;
 use super::names::check_name;
 use super::survey::{Survey, delete_in_order};
-use super::tag_file::{Tag, encode_snapshot, encode_tag};
+use super::tag_file::{Tag, encode_snapshot, encode_tag, without_changelog};
 
 impl PaimonTable {
     /// Tags a snapshot of this branch: the newest one, or the one of this number, which may also be one that has
@@ -179,8 +179,20 @@ impl PaimonTable {
         }
         let tagged = self.tags().await?.into_iter().find(|(_, tag)| tag.snapshot.id == snapshot_id);
         match tagged {
-            Some((name, _)) => Ok(encode_snapshot(&self.tag_with_bytes(&name).await?.1)?),
+            Some((name, _)) => Ok(self.tagged_snapshot(&name).await?.1),
             None => Err(missing),
         }
+    }
+
+    /// The number of a tagged snapshot, and its file as it comes back where it has expired. A tag keeps rows and no
+    /// changelog, so the file names a changelog only while there is one. `not-found` if there is no such tag.
+    pub(super) async fn tagged_snapshot(&self, name: &str) -> Result<(u64, Bytes), Failure> {
+        let (tag, bytes) = self.tag_with_bytes(name).await?;
+        let bytes = encode_snapshot(&bytes)?;
+        let is_gone = match &tag.snapshot.changelog_manifest_list {
+            Some(list) => !self.lake.objects.exists(&self.directory.manifest(list)).await?,
+            None => false,
+        };
+        Ok((tag.snapshot.id, if is_gone { without_changelog(&bytes)? } else { bytes }))
     }
 }

@@ -26,6 +26,8 @@ const SEQUENCE_FIELD_SORT_ORDER: &str = "sequence.field.sort-order";
 /// The names of one option, the valid one first.
 const IGNORE_DELETE: [&str; 4] =
     ["ignore-delete", "first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"];
+/// The option for compactions that look older rows up although no changelog needs them.
+pub(in super::super) const FORCE_LOOKUP: &str = "force-lookup";
 const IGNORE_UPDATE_BEFORE: &str = "ignore-update-before";
 const ROW_KIND_FIELD: &str = "rowkind.field";
 /// `fields.<this>` is no column's option.
@@ -42,6 +44,9 @@ pub struct MergeOptions {
     pub row_kinds: RowKindRules,
     /// Who writes changelog files, and when.
     pub changelog_producer: ChangelogProducer,
+    /// Whether compactions merge what they take from level 0 with the row that the key has above it, and leave that row
+    /// where it is. Of the rows of a key above level 0 only the one at the lowest level counts then.
+    pub looks_up: bool,
 }
 
 /// The values of `merge-engine`.
@@ -79,6 +84,7 @@ impl MergeOptions {
             EngineName::Aggregation => MergeEngine::Aggregation(aggregation(values, &sequence_order)?),
         };
         let changelog_producer = changelog_producer(values, engine_name)?;
+        let asks_to_look_up = changelog_producer == ChangelogProducer::Lookup || values.is_set(FORCE_LOOKUP)?;
         let row_kinds = RowKindRules {
             kind_position: row_kind_position(values)?,
             ignores_deletes,
@@ -88,6 +94,8 @@ impl MergeOptions {
             function: MergeFunction { engine, sequence_order, key_positions: key_positions(schema) },
             row_kinds,
             changelog_producer,
+            // What comes later never changes a first row.
+            looks_up: asks_to_look_up && engine_name != EngineName::FirstRow,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Rollback of snapshots and schemas.
 
 use models::contract::FailureCode;
-use models::paimon::{CommitKind, CommitMode, RollbackTarget};
+use models::paimon::{CommitKind, CommitMode, CompactionKind, RollbackTarget};
 
 use super::crashing::*;
 use super::history::*;
@@ -39,6 +39,28 @@ async fn an_expired_snapshot_comes_back_from_its_tag() {
         assert_whole(&warehouse.storage.memory).await;
         insert(&table, "again", 3).await;
         assert_eq!(latest(&table).await.id, 2);
+    }
+}
+
+#[tokio::test]
+async fn what_comes_back_from_a_tag_names_a_changelog_only_while_there_is_one() {
+    for (expires, told) in [(false, inserts(&[row(1, "a", "d")])), (true, Vec::new())] {
+        let warehouse = warehouse();
+        let table = warehouse.create(&with_option(key_schema(), "changelog-producer", "input")).await;
+        insert(&table, "a", 1).await;
+        table.create_tag("one", None, None, false).await.unwrap();
+        insert(&table, "b", 2).await;
+        if expires {
+            table.expire_snapshots(&keep(1)).await.unwrap();
+        }
+        table.create_branch("side", Some("one")).await.unwrap();
+        table.rollback_to(&to_tag("one")).await.unwrap();
+        for table in [table.clone(), table.on_branch("side").await.unwrap()] {
+            assert_eq!(rows(&table).await, [row(1, "a", "d")]);
+            let changelog = table.changelog(&latest(&table).await).await.unwrap();
+            assert_eq!(changelog.into_values().flatten().collect::<Vec<_>>(), told);
+        }
+        assert_whole(&warehouse.storage.memory).await;
     }
 }
 
@@ -110,6 +132,18 @@ async fn a_rollback_as_latest_keeps_the_history() {
     assert_eq!(rows(&table).await, before["tag-one"]);
     assert_whole(&warehouse.storage.memory).await;
     assert_eq!(table.rollback_to_as_latest("x", &to_tag("two")).await.unwrap_err().code, FailureCode::NotFound);
+}
+
+#[tokio::test]
+async fn a_file_that_moves_to_a_level_again_is_not_beside_a_delete_of_it() {
+    let warehouse = warehouse();
+    let table = warehouse.create(&with_option(key_schema(), "bucket", "1")).await;
+    insert(&table, "a", 1).await;
+    assert!(compact(&table, "up", CompactionKind::Full).await);
+    table.rollback_to_as_latest("down", &RollbackTarget::Snapshot(1)).await.unwrap();
+    assert!(compact(&table, "up again", CompactionKind::Full).await);
+    assert_eq!(rows(&table).await, [row(1, "a", "d")]);
+    assert_whole(&warehouse.storage.memory).await;
 }
 
 #[tokio::test]
