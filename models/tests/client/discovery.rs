@@ -63,7 +63,7 @@ async fn the_store_is_opened_once_by_the_first_statement_that_needs_it_with_its_
 #[tokio::test(start_paused = true)]
 async fn a_misconfigured_store_is_an_error_that_names_it_and_nothing_happens_elsewhere() {
     let unset: &[(&str, &str)] = &[("reference.secret", "S3CRET"), BOOTSTRAP];
-    let cases: [(&[(&str, &str)], FailureCode, &str); 5] = [
+    for (configured, code, named) in [
         (unset, FailureCode::Misconfigured, "lakestream.store"),
         (&[("lakestream.store", ""), BOOTSTRAP], FailureCode::Misconfigured, "lakestream.store"),
         (&[("lakestream.store", "fluss"), ("fluss.x", "S3CRET")], FailureCode::Misconfigured, "`fluss`"),
@@ -73,8 +73,7 @@ async fn a_misconfigured_store_is_an_error_that_names_it_and_nothing_happens_els
             FailureCode::Unavailable,
             "`reference`",
         ),
-    ];
-    for (configured, code, named) in cases {
+    ] {
         let world = World::with_catalog(&[], options(configured));
         world.key_table().await;
         for statement in needing_the_store() {
