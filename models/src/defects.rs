@@ -66,6 +66,54 @@ defects! {
         "CREATE OR REPLACE takes the refused replace for an unsupported one and drops and creates";
     TruncateLakeOnly, "truncate-lake-only", "C9", "contract rule 41",
         "TRUNCATE clears the lake and leaves the store's copy";
+    ToggleNeedsStore, "toggle-needs-store", "C6", "contract rule 4",
+        "switching the mode asks the store first, so nobody can leave it while the store is away";
+    BaseReadOpensStore, "base-read-opens-store", "C16", "contract rule 27",
+        "a read of the base name opens the store";
+    EagerStore, "eager-store", "C17", "contract rule 20",
+        "the store is opened with the catalog, needed or not";
+    StoreCreatedTwice, "store-created-twice", "C17", "contract rule 20",
+        "a catalog opens its store a second time";
+    MisconfigurationNotFound, "misconfiguration-not-found", "C14", "contract rule 22",
+        "a store that is misconfigured passes for a table that does not exist";
+    MisconfigurationFallsBack, "misconfiguration-falls-back", "C14", "contract rule 22",
+        "where the store cannot be found, its tables are treated as plain ones";
+    ErrorWithoutStoreName, "error-without-store-name", "C14", "contract rule 22",
+        "an error of the store does not say which store";
+    RtWritable, "rt-writable", "C10", "contract rule 28",
+        "a write through $rt is a write to the table";
+    RtTimeTravel, "rt-time-travel", "C11", "contract rule 29",
+        "time travel on $rt is accepted and ignored";
+    RtAliasTooGreedy, "rt-alias-too-greedy", "C18", "contract rule 33",
+        "t$rt$rt is taken for t$rt";
+    ViewShadowed, "view-shadowed", "C18", "contract rule 31",
+        "the alias hides a view that is named like it";
+    OverwriteToStore, "overwrite-to-store", "C15", "contract rule 39",
+        "an overwrite is a regular write to the store";
+    OverwriteSticksToSession, "overwrite-sticks-to-session", "C15", "contract rule 38",
+        "after an overwrite the session's regular writes go to the lake as well";
+    WriteToLake, "write-to-lake", "C15", "contract rule 36",
+        "a regular write is committed to the lake";
+    UpdateOnLake, "update-on-lake", "C23", "contract rule 40",
+        "an update is committed to the lake";
+    SystemTableRouted, "system-table-routed", "C24", "contract rule 35",
+        "a read of a system table is answered by the store";
+    BranchWriteAccepted, "branch-write-accepted", "C12", "contract rule 42",
+        "a branch of a lake-stream table is written";
+    BranchWriteOpensStore, "branch-write-opens-store", "C12", "contract rule 42",
+        "a write to a branch is refused only after the store was asked";
+    StaleLayoutAccepted, "stale-layout-accepted", "C13", "contract rule 43",
+        "a write that was planned against an older layout is taken";
+    LayoutMessageLeaksOptions, "layout-message-leaks-options", "C13", "contract rule 44",
+        "the refusal of an older layout prints the table's options";
+    PrefixNotStripped, "prefix-not-stripped", "C17", "contract rule 19",
+        "options reach the store with the store's prefix";
+    ForeignOptionsForwarded, "foreign-options-forwarded", "C17", "contract rule 19",
+        "options of others reach the store";
+    CloseStopsAtFirstError, "close-stops-at-first-error", "C17", "contract rule 21",
+        "where closing the Paimon side fails, the store stays open";
+    UnmarkedAffected, "unmarked-affected", "C8", "contract rule 37",
+        "regular writes to tables outside the mode go to the store";
     SequenceRestarts, "sequence-restarts", "L5", "common",
         "sequence numbers restart with the writer, so an older value wins";
     CleanupOnUnknown, "cleanup-on-unknown", "L10", "paimon #6777",

@@ -325,7 +325,11 @@ enum ObjectKind {
     Manifest,
     Hint,
     Data,
+    Other,
 }
+
+/// Where a database's views are, beside its tables.
+const VIEWS: &str = ".views";
 
 /// The table of a path and what the object is to it.
 fn classify(path: &str) -> (Option<TablePath>, ObjectKind) {
@@ -334,6 +338,12 @@ fn classify(path: &str) -> (Option<TablePath>, ObjectKind) {
     let table = parts.next().unwrap_or_default();
     let folder = parts.next().unwrap_or_default();
     let file = path.rsplit('/').next().unwrap_or_default();
+    if table == VIEWS {
+        // A view is named by what stands before its `$`: `t$rt` is looked for whenever that of `t` is read.
+        let view = file.split(['$', '.']).next().unwrap_or_default();
+        let owner = database.strip_suffix(".db").filter(|_| !view.is_empty());
+        return (owner.map(|database| TablePath::new(database, view)), ObjectKind::Other);
+    }
     let kind = match folder {
         "snapshot" if file == "LATEST" || file == "EARLIEST" => ObjectKind::Hint,
         "snapshot" => ObjectKind::Snapshot,
@@ -356,6 +366,7 @@ macro_rules! lake_call {
             ObjectKind::Manifest => concat!("lake.", $verb, "-manifest"),
             ObjectKind::Hint => concat!("lake.", $verb, "-hint"),
             ObjectKind::Data => concat!("lake.", $verb, "-data"),
+            ObjectKind::Other => concat!("lake.", $verb, "-other"),
         }
     };
 }
@@ -483,5 +494,6 @@ mod tests {
         assert_eq!(name("db.db/t/manifest/manifest-1-0"), "db.t: lake.put-manifest");
         assert_eq!(name("db.db/t/dt=a/bucket-0/data-1-0.parquet"), "db.t: lake.put-data");
         assert_eq!(name("db.db/t/schema/schema-0"), "db.t: lake.put-schema");
+        assert_eq!(name("db.db/.views/t$rt.json"), "db.t: lake.put-other");
     }
 }

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use models::contract::{FailureCode, Host, Output, Statement, System, TablePath};
-use models::system::ReferenceSystem;
-use scenarios::plan::{NEXT_POSITION, Phase, PlannedStatement};
+use models::contract::{Failure, FailureCode, Host, Output, Statement, System, TablePath};
+use models::system::{ReferenceSystem, StoreUse};
+use scenarios::plan::{DESCRIBED_LAYOUT, NEXT_POSITION, Phase, PlannedClose, PlannedStatement};
 use tokio::time::Instant as SimulatedInstant;
 
 use super::hosts::HostState;
@@ -38,6 +38,31 @@ impl Host for SessionHost {
     }
 }
 
+/// What a session does, one after the other.
+#[derive(Clone, Debug)]
+pub enum SessionStep {
+    /// It executes a statement.
+    Run(PlannedStatement),
+    /// It closes its catalog.
+    Close(PlannedClose),
+}
+
+impl SessionStep {
+    fn phase(&self) -> Phase {
+        match self {
+            Self::Run(planned) => planned.phase,
+            Self::Close(planned) => planned.phase,
+        }
+    }
+
+    fn at_ms(&self) -> u64 {
+        match self {
+            Self::Run(planned) => planned.at_ms,
+            Self::Close(planned) => planned.at_ms,
+        }
+    }
+}
+
 /// One session at work.
 pub struct Session {
     network: Rc<Network>,
@@ -46,6 +71,10 @@ pub struct Session {
     host: Rc<HostState>,
     scope: Rc<Scope>,
     positions: RefCell<BTreeMap<TablePath, String>>,
+    /// The layout that the last DESCRIBE of each table showed.
+    layouts: RefCell<BTreeMap<TablePath, String>>,
+    /// The incarnation of the catalog that was last seen, and what it had to do with the store by then.
+    seen: RefCell<(u64, StoreUse)>,
 }
 
 impl Session {
@@ -64,25 +93,64 @@ impl Session {
             host: host.clone(),
             scope: scope.clone(),
             positions: RefCell::default(),
+            layouts: RefCell::default(),
+            seen: RefCell::default(),
         })
     }
 
-    /// Executes statements in order, none before its time in the phase that began at `phase_began_ms`. Each is a step
-    /// id and what to do.
-    pub async fn work(&self, phase_began_ms: u64, statements: &[(String, PlannedStatement)]) {
-        for (step, planned) in statements {
-            let due_ms = phase_began_ms + if planned.phase == Phase::Drained { 0 } else { planned.at_ms };
+    /// Does these steps in order, none before its time in the phase that began at `phase_began_ms`. Each has its id.
+    pub async fn work(&self, phase_began_ms: u64, steps: &[(String, SessionStep)]) {
+        for (id, step) in steps {
+            let due_ms = phase_began_ms + if step.phase() == Phase::Drained { 0 } else { step.at_ms() };
             let wait_ms = due_ms.saturating_sub(self.network.now_ms());
             if wait_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             }
             self.host.alive().await;
-            self.execute(step, planned).await;
+            match step {
+                SessionStep::Run(planned) => self.execute(id, planned).await,
+                SessionStep::Close(planned) => self.close(planned),
+            }
         }
     }
 
+    /// Closes the session's catalog. Whether that fails is the plan's to say; what matters is what was closed (C17).
+    fn close(&self, planned: &PlannedClose) {
+        let lake_side = if planned.fails {
+            Err(Failure::internal("closing the Paimon side of the catalog failed"))
+        } else {
+            Ok(())
+        };
+        let (store_use, _) = self.system.close(&self.host.name, lake_side);
+        self.show_catalog(&store_use, true);
+        // The next catalog has another incarnation, and so is seen from its beginning.
+    }
+
+    /// Writes down what the session's catalog had to do with the store, if that is news.
+    fn observe_catalog(&self) {
+        let Some((incarnation, store_use)) = self.system.store_use(&self.host.name) else { return };
+        let is_news = {
+            let seen = self.seen.borrow();
+            if seen.0 == incarnation { seen.1 != store_use } else { store_use != StoreUse::default() }
+        };
+        if is_news {
+            self.show_catalog(&store_use, false);
+            *self.seen.borrow_mut() = (incarnation, store_use);
+        }
+    }
+
+    fn show_catalog(&self, store_use: &StoreUse, closed: bool) {
+        self.network.observe(Event::Catalog {
+            session: self.host.name.to_string(),
+            store_opened: store_use.opened,
+            store_closed: store_use.closed,
+            store_option_keys: store_use.option_keys.clone(),
+            closed,
+        });
+    }
+
     async fn execute(&self, step: &str, planned: &PlannedStatement) {
-        let statement = self.with_position(planned.statement.clone());
+        let statement = self.with_answers(planned.statement.clone());
         let table = statement.table().clone();
         let network = &self.network;
         // The observer looks at no cost where the answer must find nothing changed (C22).
@@ -101,12 +169,19 @@ impl Session {
         self.scope.enter(step);
         let deadline = SimulatedInstant::now() + Duration::from_millis(planned.deadline_ms);
         let execution = self.host.run_on(self.system.execute(&self.host.name, step, statement));
-        match tokio::time::timeout_at(deadline, execution).await {
+        let ended = tokio::time::timeout_at(deadline, execution).await;
+        self.observe_catalog();
+        match ended {
             // The client died with the statement in flight: an invocation without an end is indefinite.
             Ok(None) => {}
             Ok(Some(Ok(output))) => {
                 if let (true, Output::Changes { position, .. }) = (reads_changes, &output) {
                     self.positions.borrow_mut().insert(table.clone(), position.clone());
+                }
+                if let Output::Described(described) = &output
+                    && let Some(layout) = &described.layout
+                {
+                    self.layouts.borrow_mut().insert(table.clone(), layout.clone());
                 }
                 if writes_rows {
                     network.count(|statistics| statistics.writes_acked += 1);
@@ -137,11 +212,16 @@ impl Session {
         }
     }
 
-    fn with_position(&self, mut statement: Statement) -> Statement {
-        if let Statement::Changes { table, from, .. } = &mut statement
-            && from == NEXT_POSITION
-        {
-            *from = self.positions.borrow().get(&table.path).cloned().unwrap_or_else(|| EARLIEST.to_owned());
+    /// The statement with what a plan cannot spell, because earlier answers say it: positions and layouts.
+    fn with_answers(&self, mut statement: Statement) -> Statement {
+        match &mut statement {
+            Statement::Changes { table, from, .. } if from == NEXT_POSITION => {
+                *from = self.positions.borrow().get(&table.path).cloned().unwrap_or_else(|| EARLIEST.to_owned());
+            }
+            Statement::Insert { table, layout, .. } if layout.as_deref() == Some(DESCRIBED_LAYOUT) => {
+                *layout = self.layouts.borrow().get(&table.path).cloned();
+            }
+            _ => {}
         }
         statement
     }

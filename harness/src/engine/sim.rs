@@ -33,7 +33,12 @@ pub const CAPABILITIES: &[&str] = &[
     "changes",
     "lookup",
     "overwrite",
+    "branches",
+    "views",
+    "alter-columns",
+    "update",
     "native-insert",
+    "layouts",
     "observe",
     "concurrent",
 ];

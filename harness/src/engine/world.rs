@@ -10,9 +10,9 @@ use models::defects::Defects;
 use models::paimon::LakeAccess;
 use models::paimon::object_stores::MemoryObjectStore;
 use models::store::InMemoryStore;
-use models::system::{Client, ClientParts, ReferenceSystem};
+use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem};
 use models::tiering::{TieringCoordinator, TieringWorker};
-use scenarios::plan::{Action, Fault, Phase, Plan, PlannedStatement};
+use scenarios::plan::{Action, Fault, Phase, Plan, Step};
 
 use tokio::sync::oneshot;
 
@@ -22,7 +22,7 @@ use super::network::{Edge, Network, Scope};
 use super::observer::Observer;
 use super::ports::{CoordinatorPort, LakePort, StorePort, TableNames};
 use super::run::{Damage, RunOptions, Trouble};
-use super::session::{Session, SessionHost};
+use super::session::{Session, SessionHost, SessionStep};
 use crate::history::{Event, RunPhase};
 
 /// How often the observer looks.
@@ -102,6 +102,25 @@ impl Builder {
     }
 }
 
+/// The steps that sessions do, in the plan's order, with the session and the phase of each.
+fn session_steps(plan: &Plan) -> impl Iterator<Item = (&str, Phase, &Step)> {
+    plan.steps.iter().filter_map(|step| match &step.action {
+        Action::Run(planned) => Some((planned.session.as_str(), planned.phase, step)),
+        Action::Close(planned) => Some((planned.session.as_str(), planned.phase, step)),
+        Action::Fault(_) => None,
+    })
+}
+
+/// A step as its session does it, with its id.
+fn session_step(step: &Step) -> Option<(String, SessionStep)> {
+    let done = match &step.action {
+        Action::Run(planned) => SessionStep::Run(planned.clone()),
+        Action::Close(planned) => SessionStep::Close(planned.clone()),
+        Action::Fault(_) => return None,
+    };
+    Some((step.id.clone(), done))
+}
+
 impl World {
     /// Builds the reference system of a plan, with its sessions, all hosts up.
     pub fn build(plan: Rc<Plan>, network: &Rc<Network>, objects: &Rc<MemoryObjectStore>, options: &RunOptions) -> Self {
@@ -150,20 +169,23 @@ impl World {
             network.add_host(host);
         }
         let names: std::collections::BTreeSet<&str> =
-            plan.statements().map(|(_, planned)| planned.session.as_str()).chain([SETUP_SESSION]).collect();
+            session_steps(&plan).map(|(session, ..)| session).chain([SETUP_SESSION]).collect();
         let places = names.iter().map(|name| ((*name).to_owned(), (HostState::new(name), scope(name))));
         let places: Rc<BTreeMap<_, _>> = Rc::new(places.collect());
         let system = {
-            let (builder, places, config) = (builder.clone(), places.clone(), plan.system.client.clone());
+            let (builder, places, plan) = (builder.clone(), places.clone(), plan.clone());
             Rc::new(ReferenceSystem::new(move |session, incarnation| {
                 let (host, scope) = &places[session];
+                let store = builder.store(host, session, scope);
                 Rc::new(Client::new(ClientParts {
                     session: session.to_owned(),
                     incarnation,
-                    store: builder.store(host, session, scope),
+                    catalog_options: plan.catalog.options.clone(),
+                    store_factories: vec![Rc::new(ReferenceStoreFactory::new(store.clone()))],
+                    store,
                     coordinator: builder.coordinator(host, session, scope, &coordinator),
                     lake: builder.lake(host, session, scope),
-                    config: config.clone(),
+                    config: plan.system.client.clone(),
                 }))
             }))
         };
@@ -261,17 +283,17 @@ impl World {
 
     /// All sessions do their part of a phase: beside each other, but one after the other once all is drained.
     async fn work(&self, phase: Phase, began_ms: u64) {
-        let mut by_session: BTreeMap<&str, Vec<(String, PlannedStatement)>> = BTreeMap::new();
-        for (step, planned) in self.plan.statements().filter(|(_, planned)| planned.phase == phase) {
-            by_session.entry(&planned.session).or_default().push((step.to_owned(), planned.clone()));
+        let mut by_session: BTreeMap<&str, Vec<(String, SessionStep)>> = BTreeMap::new();
+        for (session, _, step) in session_steps(&self.plan).filter(|(_, of_phase, _)| *of_phase == phase) {
+            by_session.entry(session).or_default().extend(session_step(step));
         }
         let mut at_work = Vec::new();
-        for (name, statements) in by_session {
+        for (name, steps) in by_session {
             let Some(session) = self.sessions.get(name).cloned() else { continue };
             let (done, ended) = oneshot::channel();
             // A task of its own: a session that waits costs nothing when another one moves.
             self.network.spawn(async move {
-                session.work(began_ms, &statements).await;
+                session.work(began_ms, &steps).await;
                 // Nobody waits any more once the run was given up.
                 let _ = done.send(());
             });

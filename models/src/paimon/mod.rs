@@ -62,6 +62,7 @@ pub mod schema_change;
 mod schema_evolution;
 pub mod schema_rules;
 mod seal;
+mod system_tables;
 pub mod table;
 mod value_text;
 pub mod write;

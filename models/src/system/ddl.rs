@@ -3,11 +3,18 @@
 //! The lake's guards (C1, C2, C9) are the catalog's, so that every user of the catalog meets them; this module must
 //! never decide itself what the contract refuses, and never works around a refusal.
 
-use crate::contract::{Description, Failure, FailureCode, Output, Statement, TablePath, TableSchema};
-use crate::paimon::PaimonTable;
+use std::collections::BTreeMap;
+
+use crate::contract::{
+    Description, Failure, FailureCode, LAKESTREAM_ENABLED, Output, Statement, TablePath, TableSchema,
+};
+use crate::defects::Defect;
 
 use super::client::{Client, of_the_store};
+use super::layout_token::LayoutToken;
 use super::patience::attempt_subject;
+use super::place::{Part, Place};
+use super::route::Refusal;
 
 impl Client {
     /// A statement of the Paimon catalog. No store is needed for any of them (C6, F6).
@@ -30,6 +37,7 @@ impl Client {
                 self.patience.once(replace).await
             }
             Statement::AlterOptions { table, set, reset, .. } => {
+                self.planted_toggle(&table, &set, &reset).await?;
                 self.patience.once(async |_| catalog.alter_options(&table, &set, &reset).await).await
             }
             Statement::AlterColumns { table, changes, .. } => {
@@ -46,15 +54,45 @@ impl Client {
                     .once(async |attempt| catalog.truncate_table(&table, &attempt_subject(operation_id, attempt)).await)
                     .await
             }
+            Statement::CreateBranch { table, branch } => {
+                let opened = self.patience.read(async || catalog.table(&table).await).await?;
+                self.patience.once(async |_| opened.create_branch(&branch, None).await).await
+            }
+            Statement::CreateView { view, query_table } => self.create_view(&view, &query_table).await,
             other => Err(not_ddl(&other)),
         };
         done.map(|()| Output::Done)
     }
 
+    /// The definition on the lake, and the layout that a write may be planned against. Whatever the mode, it is
+    /// resolved without the store (rules 6, 27; C16); the write itself compares the layout with the store's (C13).
     async fn describe_on_lake(&self, path: &TablePath) -> Result<Output, Failure> {
-        let table = self.patience.read(async || PaimonTable::open(&self.lake, path).await).await?;
-        let schema = TableSchema::clone(table.schema());
-        Ok(Output::Described(Box::new(Description { schema, table_id: table.table_uuid().to_owned(), layout: None })))
+        let (table, part) = Place::of_path(path);
+        let opened = self.patience.read(async || self.catalog.table(&table).await).await?;
+        let opened = match part {
+            Part::Whole => opened,
+            Part::Branch(branch) => self.patience.read(async || opened.on_branch(&branch).await).await?,
+            Part::RealTime if opened.schema().lakestream_enabled() => opened,
+            Part::RealTime => return Err(Refusal::NotInTheMode.failure(&table)),
+            Part::SystemTable(_) | Part::Nothing => return Err(Refusal::NoSuchName.failure(path)),
+        };
+        let layout = Some(LayoutToken::of(opened.schema()).to_string());
+        let schema = TableSchema::clone(opened.schema());
+        Ok(Output::Described(Box::new(Description { schema, table_id: opened.table_uuid().to_owned(), layout })))
+    }
+
+    /// Planted bug toggle-needs-store: switching the mode asks the store for the table first.
+    async fn planted_toggle(
+        &self,
+        table: &TablePath,
+        set: &BTreeMap<String, String>,
+        reset: &[String],
+    ) -> Result<(), Failure> {
+        let switches = set.contains_key(LAKESTREAM_ENABLED) || reset.iter().any(|key| key == LAKESTREAM_ENABLED);
+        if switches && self.lake.defects.has(Defect::ToggleNeedsStore) {
+            self.store_table(table).await?;
+        }
+        Ok(())
     }
 
     /// A statement of the store's own side: its definitions are the coordinator's to change.
@@ -62,7 +100,8 @@ impl Client {
         let coordinator = &self.coordinator;
         let done = match statement {
             Statement::Describe { table, .. } => {
-                let table = self.patience.read(async || self.store.table(&table).await).await.map_err(of_the_store)?;
+                let table =
+                    self.patience.read(async || self.store_tools.table(&table).await).await.map_err(of_the_store)?;
                 let schema = TableSchema::clone(&table.schema);
                 let table_id = table.table_id.to_string();
                 return Ok(Output::Described(Box::new(Description { schema, table_id, layout: None })));

@@ -7,13 +7,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::contract::{
-    AppendRequest, BucketId, Failure, FailureCode, LAKESTREAM_STORE, Mutation, Output, Row, RowSet, StoreTable,
-    TableId, TableSchema, Value,
+    AppendRequest, BucketId, Failure, FailureCode, Mutation, Output, Row, RowSet, Store, StoreTable, TableId,
+    TableSchema, Value,
 };
 use crate::paimon::PaimonTable;
 
-use super::client::{Client, of_the_store};
+use super::client::Client;
 use super::layout::SharedLayout;
+use super::partition_clause::{PartitionSpec, rows_to_insert};
 
 /// Who this client is to the store: a writer id, and how many batches it has begun per bucket.
 pub(super) struct StoreWriter {
@@ -50,9 +51,20 @@ impl Client {
         &self,
         table: &PaimonTable,
         store_table: &StoreTable,
+        partition: Option<&PartitionSpec>,
         rows: &RowSet,
     ) -> Result<Output, Failure> {
-        let rows = rows.conform(&store_table.schema)?;
+        let rows = rows_to_insert(&store_table.schema, partition, rows)?;
+        self.put_into_store(table, store_table, rows).await
+    }
+
+    /// Upserts rows of the store's definition, or appends them where there is no key.
+    pub(super) async fn put_into_store(
+        &self,
+        table: &PaimonTable,
+        store_table: &StoreTable,
+        rows: Vec<Row>,
+    ) -> Result<Output, Failure> {
         let layout = SharedLayout::new(table, store_table)?;
         let acked = rows.len() as u64;
         let mut batches: BTreeMap<BucketId, Vec<Mutation>> = BTreeMap::new();
@@ -71,16 +83,27 @@ impl Client {
         store_table: &StoreTable,
         keys: &RowSet,
     ) -> Result<Output, Failure> {
-        if !store_table.schema.has_primary_key() {
-            return Err(Failure::definite(
-                FailureCode::Unsupported,
-                format!(
-                    "the store that `{LAKESTREAM_STORE}` names deletes by primary key, and `{}` has none",
-                    store_table.path
-                ),
-            ));
-        }
+        self.require_key_in_store(store_table, "deletes")?;
         let rows = rows_of_keys(&store_table.schema, keys)?;
+        self.delete_rows_from_store(table, store_table, rows).await
+    }
+
+    /// `unsupported`, naming the store, unless it can tell one row of the table from another.
+    pub(super) fn require_key_in_store(&self, store_table: &StoreTable, what: &str) -> Result<(), Failure> {
+        if store_table.schema.has_primary_key() {
+            return Ok(());
+        }
+        let message = format!("it {what} by primary key, and `{}` has none", store_table.path);
+        Err(self.of_the_store(Failure::definite(FailureCode::Unsupported, message)))
+    }
+
+    /// Deletes the keys of these rows, which are of the store's definition; other cells do not matter.
+    pub(super) async fn delete_rows_from_store(
+        &self,
+        table: &PaimonTable,
+        store_table: &StoreTable,
+        rows: Vec<Row>,
+    ) -> Result<Output, Failure> {
         let layout = SharedLayout::new(table, store_table)?;
         let key_positions = store_table.schema.key_positions();
         let acked = rows.len() as u64;
@@ -100,12 +123,13 @@ impl Client {
         table_id: TableId,
         batches: BTreeMap<BucketId, Vec<Mutation>>,
     ) -> Result<(), Failure> {
+        let store = self.store().map_err(|failure| self.of_the_store(failure))?;
         let mut is_partly_durable = false;
         for (bucket, mutations) in batches {
-            match self.append_batch(table_id, bucket, mutations).await {
+            match self.append_batch(&*store, table_id, bucket, mutations).await {
                 Ok(()) => is_partly_durable = true,
-                Err(failure) if is_partly_durable => return Err(of_the_store(failure).made_indefinite()),
-                Err(failure) => return Err(of_the_store(failure)),
+                Err(failure) if is_partly_durable => return Err(self.of_the_store(failure).made_indefinite()),
+                Err(failure) => return Err(self.of_the_store(failure)),
             }
         }
         Ok(())
@@ -113,13 +137,19 @@ impl Client {
 
     /// One batch, until it is durable or patience ends. Every attempt carries the same sequence, so that the store
     /// applies it once (L3). A definite refusal says nothing about an earlier attempt that got no answer.
-    async fn append_batch(&self, table_id: TableId, bucket: BucketId, mutations: Vec<Mutation>) -> Result<(), Failure> {
+    async fn append_batch(
+        &self,
+        store: &dyn Store,
+        table_id: TableId,
+        bucket: BucketId,
+        mutations: Vec<Mutation>,
+    ) -> Result<(), Failure> {
         let batch_sequence = self.store_writer.take_sequence(table_id, &bucket);
         let request = AppendRequest { table_id, bucket, mutations, writer_id: self.store_writer.id, batch_sequence };
         let mut may_be_durable = false;
         let mut budget = self.patience.budget();
         loop {
-            let failure = match self.store.append(request.clone()).await {
+            let failure = match store.append(request.clone()).await {
                 Ok(_) => return Ok(()),
                 Err(failure) => failure,
             };

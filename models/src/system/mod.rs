@@ -7,16 +7,24 @@
 mod changes;
 mod client;
 mod ddl;
+mod discovery;
 mod filter;
 mod insert;
 mod lake_read;
 mod lake_write;
 mod layout;
+mod layout_token;
 mod merge;
+mod partition_clause;
 mod patience;
+mod place;
+mod planted;
 mod reference;
 pub mod route;
 mod union_read;
+mod update;
+mod views;
 
 pub use client::{Client, ClientParts};
+pub use discovery::{ReferenceStoreFactory, StoreFactory, StoreUse};
 pub use reference::ReferenceSystem;

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use crate::contract::{Failure, Output, Statement, System};
 
 use super::client::Client;
+use super::discovery::StoreUse;
 
 /// Makes the client of a session: its name, and how many clients it had before.
 type ClientFactory = Box<dyn Fn(&str, u64) -> Rc<Client>>;
@@ -42,6 +43,31 @@ impl ReferenceSystem {
             session.client = None;
             session.incarnation += 1;
         }
+    }
+
+    /// A session closes its catalog: the Paimon side, whose own closing may fail, and the store's side even then. What
+    /// the catalog had to do with the store until the end, and the first failure. The session's next statement makes
+    /// another catalog.
+    pub fn close(&self, session: &str, lake_side: Result<(), Failure>) -> (StoreUse, Result<(), Failure>) {
+        let client = self.sessions.borrow_mut().get_mut(session).and_then(|known| {
+            known.incarnation += 1;
+            known.client.take()
+        });
+        match client {
+            Some(client) => {
+                let closed = client.close(lake_side);
+                (client.store_use(), closed)
+            }
+            None => (StoreUse::default(), lake_side),
+        }
+    }
+
+    /// What a session's catalog had to do with the store so far, with the session's incarnation: another incarnation
+    /// has another catalog. `None` while it has none.
+    pub fn store_use(&self, session: &str) -> Option<(u64, StoreUse)> {
+        let sessions = self.sessions.borrow();
+        let known = sessions.get(session)?;
+        known.client.as_ref().map(|client| (known.incarnation, client.store_use()))
     }
 
     fn client(&self, name: &str) -> Rc<Client> {

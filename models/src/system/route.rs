@@ -6,6 +6,8 @@
 
 use crate::contract::{Failure, FailureCode, LAKESTREAM_ENABLED, RT_SUFFIX, Side, Statement, TablePath};
 
+use super::place::{Part, Place};
+
 /// Where a statement is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
@@ -15,6 +17,10 @@ pub enum Route {
     StoreCatalog,
     /// The lake's snapshots, and no call to the store (C16).
     LakeRead,
+    /// What Paimon tells about a table: never the store's business, whatever the table's options say (rule 35, C24).
+    SystemRead,
+    /// A name that no table can have: a view may (C18).
+    ViewOnly,
     /// A Paimon commit by this client.
     LakeWrite,
     /// The store's log.
@@ -38,6 +44,18 @@ pub enum Refusal {
     ChangesOfBase,
     /// A column change on the store's side.
     StoreColumns,
+    /// A regular write to a branch of a table in the mode (rule 42, C12).
+    BranchInTheMode,
+    /// Two branches for one write, by the table's name and beside it.
+    TwoBranches,
+    /// A write to what Paimon tells about a table.
+    SystemTable,
+    /// A point lookup in what has no primary key.
+    NoKey,
+    /// Time travel on what has no history: a view, a system table.
+    NoTimeTravel,
+    /// A name that means nothing, and no view has it (C18).
+    NoSuchName,
 }
 
 impl Refusal {
@@ -65,6 +83,25 @@ impl Refusal {
                      store follows"
                 ),
             ),
+            Self::BranchInTheMode => Failure::rejected(format!(
+                "`{table}` is a lake-stream table, and the lakestream store knows no branches: write to the table \
+                 itself, or turn `{LAKESTREAM_ENABLED}` off first"
+            )),
+            Self::TwoBranches => Failure::invalid(format!(
+                "expected one branch of `{table}`, found one in its name and another beside it"
+            )),
+            Self::SystemTable => Failure::invalid(format!(
+                "expected a table to write to, found a system table of `{table}`: it is read-only"
+            )),
+            Self::NoKey => Failure::invalid(format!(
+                "expected a table with a primary key to look a key up in, found a system table of `{table}`"
+            )),
+            Self::NoTimeTravel => Failure::invalid(format!(
+                "expected a table to travel in time on, found `{table}`, which has no history"
+            )),
+            Self::NoSuchName => Failure::not_found(format!(
+                "there is no table or view `{table}`: `{RT_SUFFIX}` is an alias only as the one suffix of a table"
+            )),
         }
     }
 }
@@ -97,72 +134,100 @@ impl Decision {
 /// The table of routes.
 pub fn decide(statement: &Statement) -> Decision {
     use Decision::{ByMode, Certain};
-    use Route::{LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, UnionRead};
+    use Route::{LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, SystemRead, UnionRead, ViewOnly};
 
+    let place = match Place::of(statement) {
+        Ok(place) => place,
+        Err(refusal) => return Certain(Refused(refusal)),
+    };
     let real_time_only = |route| ByMode { in_the_mode: route, otherwise: Refused(Refusal::NotInTheMode) };
-    match statement {
-        // Rule 28, C10: `$rt` is read-only, for DDL too, which names its table without a view.
-        Statement::Insert { table, .. } | Statement::Update { table, .. } | Statement::Delete { table, .. }
-            if table.real_time =>
-        {
+    match (statement, &place.part) {
+        // Rule 31, C18: a view may have any name, so also one that ends in `$rt`.
+        (Statement::CreateView { .. }, _) => Certain(LakeCatalog),
+
+        // Rule 28, C10: `$rt` is read-only, for DDL too.
+        (_, Part::RealTime) if !statement.is_read() => Certain(Refused(Refusal::ReadOnly)),
+        (Statement::RenameTable { to, .. }, _) if Part::of_name(to.table()) == Part::RealTime => {
             Certain(Refused(Refusal::ReadOnly))
         }
-        Statement::RenameTable { to, .. } if names_real_time(to) => Certain(Refused(Refusal::ReadOnly)),
-        _ if !statement.is_read() && names_real_time(statement.table()) => Certain(Refused(Refusal::ReadOnly)),
 
         // The store's own DDL. Its columns follow the lake's (rule 12), so there is nothing to change there.
-        Statement::AlterColumns { side: Side::Store, .. } => Certain(Refused(Refusal::StoreColumns)),
-        Statement::CreateTable { side: Side::Store, .. }
-        | Statement::AlterOptions { side: Side::Store, .. }
-        | Statement::DropTable { side: Side::Store, .. }
-        | Statement::Describe { side: Side::Store, .. } => Certain(StoreCatalog),
+        (Statement::AlterColumns { side: Side::Store, .. }, _) => Certain(Refused(Refusal::StoreColumns)),
+        (
+            Statement::CreateTable { side: Side::Store, .. }
+            | Statement::AlterOptions { side: Side::Store, .. }
+            | Statement::DropTable { side: Side::Store, .. }
+            | Statement::Describe { side: Side::Store, .. }
+            | Statement::CreateOnLake { .. }
+            | Statement::Enable { .. }
+            | Statement::Promote { .. },
+            _,
+        ) => Certain(StoreCatalog),
 
         // Lake-side DDL needs no store, so that the mode can be left while the store is away (rules 3, 4, 12; C6, C7).
-        Statement::CreateTable { side: Side::Lake, .. }
-        | Statement::AlterOptions { side: Side::Lake, .. }
-        | Statement::AlterColumns { side: Side::Lake, .. }
-        | Statement::DropTable { side: Side::Lake, .. }
-        | Statement::Describe { side: Side::Lake, .. }
-        | Statement::ReplaceTable { .. }
-        | Statement::RenameTable { .. }
-        | Statement::TruncateTable { .. }
-        | Statement::CreateBranch { .. }
-        | Statement::CreateView { .. } => Certain(LakeCatalog),
-        Statement::CreateOnLake { .. } | Statement::Enable { .. } | Statement::Promote { .. } => Certain(StoreCatalog),
+        (
+            Statement::CreateTable { side: Side::Lake, .. }
+            | Statement::AlterOptions { side: Side::Lake, .. }
+            | Statement::AlterColumns { side: Side::Lake, .. }
+            | Statement::DropTable { side: Side::Lake, .. }
+            | Statement::Describe { side: Side::Lake, .. }
+            | Statement::ReplaceTable { .. }
+            | Statement::RenameTable { .. }
+            | Statement::TruncateTable { .. }
+            | Statement::CreateBranch { .. },
+            _,
+        ) => Certain(LakeCatalog),
 
+        (_, Part::Nothing) => Certain(ViewOnly),
+
+        // Rule 35, C24: only a plain table is routed, not what Paimon tells about it.
+        (Statement::Select { .. }, Part::SystemTable(_)) => Certain(SystemRead),
+        (Statement::Lookup { .. }, Part::SystemTable(_)) => Certain(Refused(Refusal::NoKey)),
+        (_, Part::SystemTable(_)) if statement.writes_rows() => Certain(Refused(Refusal::SystemTable)),
+
+        // A native writer knows no store at all.
+        (Statement::NativeInsert { .. }, _) => Certain(LakeWrite),
+        // Rule 42, C12: the store has no branches, and a branch that only Paimon writes would not be the table's.
+        (
+            Statement::Insert { .. }
+            | Statement::Update { .. }
+            | Statement::Delete { .. }
+            | Statement::InsertOverwrite { .. },
+            Part::Branch(_),
+        ) => ByMode { in_the_mode: Refused(Refusal::BranchInTheMode), otherwise: LakeWrite },
         // Rules 36, 37, 40: regular writes go to the store, or, without the mode, to Paimon as ever.
-        Statement::Insert { .. } | Statement::Update { .. } | Statement::Delete { .. } => {
+        (Statement::Insert { .. } | Statement::Update { .. } | Statement::Delete { .. }, _) => {
             ByMode { in_the_mode: StoreWrite, otherwise: LakeWrite }
         }
-        // Rule 39: an overwrite replaces data in Paimon and not in the store. A native writer knows no store at all.
-        Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. } => Certain(LakeWrite),
+        // Rule 39: an overwrite replaces data in Paimon and not in the store.
+        (Statement::InsertOverwrite { .. }, _) => Certain(LakeWrite),
 
         // Rule 29, C11. Refused before the table is looked at: no table has time travel on `$rt`.
-        Statement::Select { table, at_snapshot, at_timestamp_ms, .. }
-            if table.real_time && (at_snapshot.is_some() || at_timestamp_ms.is_some()) =>
+        (Statement::Select { at_snapshot, at_timestamp_ms, .. }, Part::RealTime)
+            if at_snapshot.is_some() || at_timestamp_ms.is_some() =>
         {
             Certain(Refused(Refusal::TimeTravel))
         }
         // Rules 25–27, C16.
-        Statement::Select { table, .. } | Statement::Lookup { table, .. } if table.real_time => {
+        (Statement::Select { .. } | Statement::Lookup { .. } | Statement::Changes { .. }, Part::RealTime) => {
             real_time_only(UnionRead)
         }
-        Statement::Select { .. } | Statement::Lookup { .. } => Certain(LakeRead),
-        Statement::Changes { table, .. } if table.real_time => real_time_only(UnionRead),
-        Statement::Changes { .. } => Certain(Refused(Refusal::ChangesOfBase)),
+        (Statement::Select { .. } | Statement::Lookup { .. }, _) => Certain(LakeRead),
+        (Statement::Changes { .. }, _) => Certain(Refused(Refusal::ChangesOfBase)),
     }
-}
-
-fn names_real_time(table: &TablePath) -> bool {
-    table.table().ends_with(RT_SUFFIX)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::Refusal::{ChangesOfBase, NotInTheMode, ReadOnly, StoreColumns, TimeTravel};
-    use super::Route::{LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, UnionRead};
+    use super::Refusal::{
+        BranchInTheMode, ChangesOfBase, NoKey, NoSuchName, NoTimeTravel, NotInTheMode, ReadOnly, StoreColumns,
+        SystemTable, TimeTravel, TwoBranches,
+    };
+    use super::Route::{
+        LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, SystemRead, UnionRead, ViewOnly,
+    };
     use super::*;
 
     /// Every cell: a statement, its route in the mode, its route outside.
@@ -224,6 +289,44 @@ mod tests {
                 Refused(ReadOnly),
                 Refused(ReadOnly),
             ),
+            (json!({"insert": {"table": "db.t", "partition": {"d": 1}, "rows": rows}}), StoreWrite, LakeWrite),
+            (json!({"update": {"table": "db.t", "set": {"v": 1}, "filter": {"id": 1}}}), StoreWrite, LakeWrite),
+            (json!({"delete": {"table": "db.t", "filter": {"id": 1}}}), StoreWrite, LakeWrite),
+            (json!({"insert": {"table": "db.t", "branch": "b", "rows": rows}}), Refused(BranchInTheMode), LakeWrite),
+            (json!({"insert": {"table": "db.t$branch_b", "rows": rows}}), Refused(BranchInTheMode), LakeWrite),
+            (json!({"delete": {"table": "db.t$branch_b", "keys": rows}}), Refused(BranchInTheMode), LakeWrite),
+            (
+                json!({"insert_overwrite": {"table": "db.t$branch_b", "rows": rows}}),
+                Refused(BranchInTheMode),
+                LakeWrite,
+            ),
+            (
+                json!({"insert": {"table": "db.t$branch_b", "branch": "c", "rows": rows}}),
+                Refused(TwoBranches),
+                Refused(TwoBranches),
+            ),
+            (
+                json!({"insert": {"table": "db.t$rt", "branch": "b", "rows": rows}}),
+                Refused(ReadOnly),
+                Refused(ReadOnly),
+            ),
+            (json!({"native_insert": {"table": "db.t$branch_b", "rows": rows}}), LakeWrite, LakeWrite),
+            (json!({"select": {"table": "db.t$branch_b"}}), LakeRead, LakeRead),
+            (json!({"select": {"table": "db.t", "at_timestamp_ms": 3}}), LakeRead, LakeRead),
+            (json!({"select": {"table": "db.t$rt", "at_timestamp_ms": 3}}), Refused(TimeTravel), Refused(TimeTravel)),
+            (json!({"select": {"table": "db.t$snapshots"}}), SystemRead, SystemRead),
+            (json!({"lookup": {"table": "db.t$snapshots", "key": {"id": 1}}}), Refused(NoKey), Refused(NoKey)),
+            (json!({"insert": {"table": "db.t$snapshots", "rows": rows}}), Refused(SystemTable), Refused(SystemTable)),
+            (
+                json!({"native_insert": {"table": "db.t$options", "rows": rows}}),
+                Refused(SystemTable),
+                Refused(SystemTable),
+            ),
+            (json!({"select": {"table": "db.t$branch_b$rt"}}), SystemRead, SystemRead),
+            (json!({"select": {"table": "db.t$rt$rt"}}), ViewOnly, ViewOnly),
+            (json!({"insert": {"table": "db.$rt", "rows": rows}}), ViewOnly, ViewOnly),
+            (json!({"create_branch": {"table": "db.t", "branch": "b"}}), LakeCatalog, LakeCatalog),
+            (json!({"create_view": {"view": "db.x$rt", "query_table": "db.t"}}), LakeCatalog, LakeCatalog),
         ];
         for (text, in_the_mode, otherwise) in cells {
             let statement: Statement = serde_json::from_value(text.clone()).unwrap();
@@ -234,7 +337,19 @@ mod tests {
 
     #[test]
     fn every_refusal_is_definite_and_names_the_table() {
-        for refusal in [ReadOnly, TimeTravel, NotInTheMode, ChangesOfBase, StoreColumns] {
+        for refusal in [
+            ReadOnly,
+            TimeTravel,
+            NotInTheMode,
+            ChangesOfBase,
+            StoreColumns,
+            BranchInTheMode,
+            TwoBranches,
+            SystemTable,
+            NoKey,
+            NoTimeTravel,
+            NoSuchName,
+        ] {
             let failure = refusal.failure(&TablePath::new("db", "t"));
             assert!(failure.definite && failure.message.contains("`db.t"), "{failure:?}");
         }

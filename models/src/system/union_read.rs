@@ -19,7 +19,7 @@ use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
 use crate::tiering::offsets_of;
 
-use super::client::{Client, of_the_store};
+use super::client::Client;
 use super::filter::BoundFilter;
 use super::layout::ColumnMapping;
 use super::merge::{LakeRows, LogTail, union};
@@ -66,8 +66,8 @@ impl Client {
         let source = UnionSource::new(self, table, &store_table);
         let row = filter.row(schema);
         let (bucket, key) = (table.bucket_of(&row), row.project(&schema.key_positions()));
-        let look_up = async || self.store.lookup(store_table.table_id, &bucket, &key).await;
-        let rows = match self.patience.read(look_up).await.map_err(of_the_store)? {
+        let look_up = async || self.store()?.lookup(store_table.table_id, &bucket, &key).await;
+        let rows = match self.patience.read(look_up).await.map_err(|failure| self.of_the_store(failure))? {
             Some(row) => vec![source.mapping.map(row)],
             None => source.read(&filter, Some(&bucket)).await?.rows,
         };
@@ -105,7 +105,7 @@ pub(super) struct UnionSource<'a> {
     pub(super) client: &'a Client,
     pub(super) table: &'a PaimonTable,
     pub(super) store_table: &'a StoreTable,
-    mapping: ColumnMapping,
+    pub(super) mapping: ColumnMapping,
 }
 
 impl<'a> UnionSource<'a> {
@@ -186,8 +186,8 @@ impl<'a> UnionSource<'a> {
     /// The log's extent, bucket by bucket, as it is now.
     pub(super) async fn bucket_offsets(&self) -> Result<Vec<BucketOffsets>, Failure> {
         let client = self.client;
-        let read = async || client.store.bucket_offsets(self.store_table.table_id).await;
-        client.patience.read(read).await.map_err(of_the_store)
+        let read = async || client.store()?.bucket_offsets(self.store_table.table_id).await;
+        client.patience.read(read).await.map_err(|failure| client.of_the_store(failure))
     }
 
     /// The lake's rows that match.
@@ -214,8 +214,8 @@ impl<'a> UnionSource<'a> {
         let mut next = start_offset_inclusive;
         while next < end_offset_exclusive {
             let table_id = self.store_table.table_id;
-            let fetch = async || client.store.fetch_log(table_id, bucket, next, end_offset_exclusive).await;
-            let fetched = client.patience.read(fetch).await.map_err(of_the_store)?;
+            let fetch = async || client.store()?.fetch_log(table_id, bucket, next, end_offset_exclusive).await;
+            let fetched = client.patience.read(fetch).await.map_err(|failure| client.of_the_store(failure))?;
             // What counts is how far the store has come, not the last record: the range may end with empty batches.
             if fetched.next_offset_inclusive <= next {
                 return Err(Failure::definite(

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use models::config::{ClientConfig, StoreConfig};
+use models::config::{CatalogConfig, ClientConfig, STORE_IDENTIFIER, StoreConfig};
 use models::contract::{
     AppendAck, AppendRequest, BucketId, BucketOffsets, Coordinator, Environment, Failure, FailureCode, FetchedLog,
     LAKESTREAM_ENABLED, LakeSnapshot, Output, RegisteredSnapshots, RoundEnd, Row, RowKind, RowSet, Statement, Store,
@@ -18,7 +18,7 @@ use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
 use models::paimon::{CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition};
 use models::store::InMemoryStore;
-use models::system::{Client, ClientParts, ReferenceSystem};
+use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem, StoreFactory};
 use models::tiering::{encode_offsets, offsets_of};
 use serde_json::json;
 
@@ -187,6 +187,61 @@ impl Coordinator for HandTiering {
     }
 }
 
+/// The reference store as catalogs find it: it counts, remembers what it was given, and can fail to close.
+pub struct CountingFactory {
+    reference: ReferenceStoreFactory,
+    /// What each opening was given, whether it succeeded or not.
+    pub given: RefCell<Vec<BTreeMap<String, String>>>,
+    /// How many connections were closed.
+    pub closed: Cell<u64>,
+    /// Whether closing fails.
+    pub close_fails: Cell<bool>,
+}
+
+impl StoreFactory for CountingFactory {
+    fn identifier(&self) -> &str {
+        STORE_IDENTIFIER
+    }
+
+    fn open(&self, options: &BTreeMap<String, String>) -> Result<Rc<dyn Store>, Failure> {
+        self.given.borrow_mut().push(options.clone());
+        self.reference.open(options)
+    }
+
+    fn close(&self, store: Rc<dyn Store>) -> Result<(), Failure> {
+        self.closed.set(self.closed.get() + 1);
+        if self.close_fails.get() {
+            return Err(Failure::internal("the store's side does not close"));
+        }
+        self.reference.close(store)
+    }
+}
+
+/// What every client of a world shares.
+#[derive(Clone)]
+struct Surroundings {
+    store: Rc<FaultyStore>,
+    factory: Rc<CountingFactory>,
+    catalog_options: BTreeMap<String, String>,
+    coordinator: Rc<dyn Coordinator>,
+    lake: LakeAccess,
+}
+
+impl Surroundings {
+    fn client(&self, session: &str, incarnation: u64) -> Rc<Client> {
+        Rc::new(Client::new(ClientParts {
+            session: session.to_owned(),
+            incarnation,
+            catalog_options: self.catalog_options.clone(),
+            store_factories: vec![self.factory.clone()],
+            store: self.store.clone(),
+            coordinator: self.coordinator.clone(),
+            lake: self.lake.clone(),
+            config: ClientConfig { retries: RETRIES, retry_wait_ms: 10 },
+        }))
+    }
+}
+
 /// One client and its surroundings.
 pub struct World {
     /// The client under test.
@@ -195,7 +250,9 @@ pub struct World {
     pub store: Rc<FaultyStore>,
     /// The lake, for tests that look at it themselves.
     pub lake: LakeAccess,
-    coordinator: Rc<dyn Coordinator>,
+    /// The store as the client's catalog finds it.
+    pub factory: Rc<CountingFactory>,
+    surroundings: Surroundings,
     operations: Cell<u64>,
     rounds: Cell<u64>,
 }
@@ -208,6 +265,11 @@ impl World {
 
     /// The reference with these planted bugs.
     pub fn with(defects: &[Defect]) -> Self {
+        Self::with_catalog(defects, CatalogConfig::default().options)
+    }
+
+    /// The reference with these planted bugs and these options of its catalog.
+    pub fn with_catalog(defects: &[Defect], catalog_options: BTreeMap<String, String>) -> Self {
         let environment: Rc<dyn Environment> = Rc::new(PausedClock(tokio::time::Instant::now()));
         let defects: Defects = defects.iter().copied().collect();
         let lake = LakeAccess {
@@ -225,14 +287,34 @@ impl World {
         });
         let coordinator: Rc<dyn Coordinator> =
             Rc::new(HandTiering { catalog: FilesystemCatalog::new(lake.clone()), store: inner });
-        let client = client_of(&store, &coordinator, &lake, "w1", 0);
-        Self { client, store, lake, coordinator, operations: Cell::new(0), rounds: Cell::new(0) }
+        let factory = Rc::new(CountingFactory {
+            reference: ReferenceStoreFactory::new(store.clone()),
+            given: RefCell::default(),
+            closed: Cell::new(0),
+            close_fails: Cell::new(false),
+        });
+        let surroundings = Surroundings {
+            store: store.clone(),
+            factory: factory.clone(),
+            catalog_options,
+            coordinator,
+            lake: lake.clone(),
+        };
+        Self {
+            client: surroundings.client("w1", 0),
+            store,
+            lake,
+            factory,
+            surroundings,
+            operations: Cell::new(0),
+            rounds: Cell::new(0),
+        }
     }
 
     /// A system whose sessions share this world.
     pub fn system(&self) -> ReferenceSystem {
-        let (store, coordinator, lake) = (self.store.clone(), self.coordinator.clone(), self.lake.clone());
-        ReferenceSystem::new(move |session, incarnation| client_of(&store, &coordinator, &lake, session, incarnation))
+        let surroundings = self.surroundings.clone();
+        ReferenceSystem::new(move |session, incarnation| surroundings.client(session, incarnation))
     }
 
     /// Executes a statement as the adapter protocol writes it.
@@ -255,6 +337,19 @@ impl World {
     /// `db.t` as a key table outside the mode.
     pub async fn plain_key_table(&self) {
         self.create("lake", json!(["id"])).await;
+    }
+
+    /// `db.t` as a lake-stream key table of (id, v, d), partitioned by d.
+    pub async fn partitioned_table(&self, side: &str) {
+        let columns = json!([
+            {"name": "id", "type": "BIGINT", "nullable": false}, {"name": "v", "type": "BIGINT"},
+            {"name": "d", "type": "STRING", "nullable": false},
+        ]);
+        let statement = json!({"create_table": {
+            "table": "db.t", "columns": columns, "primary_key": ["id", "d"], "partition_keys": ["d"],
+            "options": {"bucket": "1"}, "side": side,
+        }});
+        assert_eq!(self.execute(statement).await, Ok(Output::Done));
     }
 
     async fn create(&self, side: &str, primary_key: serde_json::Value) {
@@ -355,23 +450,6 @@ impl World {
         let offsets = store.bucket_offsets(table.table_id).await.unwrap();
         offsets.iter().map(|bucket| bucket.log_end_offset_exclusive - bucket.log_start_offset_inclusive).sum()
     }
-}
-
-fn client_of(
-    store: &Rc<FaultyStore>,
-    coordinator: &Rc<dyn Coordinator>,
-    lake: &LakeAccess,
-    session: &str,
-    incarnation: u64,
-) -> Rc<Client> {
-    Rc::new(Client::new(ClientParts {
-        session: session.to_owned(),
-        incarnation,
-        store: store.clone(),
-        coordinator: coordinator.clone(),
-        lake: lake.clone(),
-        config: ClientConfig { retries: RETRIES, retry_wait_ms: 10 },
-    }))
 }
 
 /// Rows as the adapter protocol writes them.

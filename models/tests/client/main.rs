@@ -2,9 +2,14 @@
 //! the fixture: a round is one lake commit that carries offsets, so that a test says exactly when it happens.
 
 mod changes;
+mod discovery;
 mod fixture;
+mod history;
+mod layouts;
+mod names;
 mod planted;
 mod routing;
 mod sessions;
 mod union;
+mod updates;
 mod writes;
