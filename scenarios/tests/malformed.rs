@@ -214,7 +214,10 @@ fn a_plan_that_cannot_be_read_is_refused_with_its_place() {
         (Plan::from_json("{}").unwrap_err(), "expected a plan with \"version\": 1, found none"),
         (spoilt("\"version\": 1", "\"version\": 9"), "expected a plan with \"version\": 1, found version 9"),
         (spoilt("\"chaos_ms\"", "\"chaos\""), "unknown field `chaos`, expected one of `version`"),
-        (spoilt("\"fault\": {", "\"fualt\": {"), "unknown field `fualt`, expected one of `id`, `run`, `close`, `fault` at line"),
+        (
+            spoilt("\"fault\": {", "\"fualt\": {"),
+            "unknown field `fualt`, expected one of `id`, `run`, `close`, `fault` at line",
+        ),
         (spoilt("\"deadline_ms\"", "\"deadline\""), "unknown field `deadline`"),
         (spoilt("\"refuse\"", "\"refuze\""), "unknown variant `refuze`"),
     ]);
