@@ -15,3 +15,4 @@ pub mod scenario;
 mod swarm;
 
 pub use library::{find, library};
+pub use swarm::{contract_combinations, contract_store_state};

@@ -14,7 +14,6 @@ use std::sync::LazyLock;
 pub use form::{Expectation, Form, Named, Need, StoreState, Verdict};
 pub use form_of::{Subject, form_of};
 pub use render::render;
-pub use template::Filling;
 
 /// Part of every value that plans use as a secret: table options, options of the store, options that are foreign to
 /// the store. A message that contains it has leaked one (C13, C17).

@@ -1,16 +1,16 @@
 //! The table is well formed, and every form is recognised by its own statement.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use models::contract::Statement;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::*;
 
 /// A filling for a small table `db.t`, partitioned and with a key.
-fn filling() -> Filling {
+fn filling() -> BTreeMap<&'static str, Json> {
     let row = json!({"id": 1, "dt": "d", "w": 7, "v": "a"});
-    Filling::from([
+    BTreeMap::from([
         ("table", json!("db.t")),
         ("bare", json!("db.")),
         ("renamed", json!("db.t_renamed")),
@@ -18,7 +18,8 @@ fn filling() -> Filling {
         ("missing", json!("db.t_missing")),
         ("view", json!("db.t_view$rt")),
         ("rows", json!([row])),
-        ("rows_of_partition", json!([{"id": 1, "w": 8, "v": "a"}])),
+        ("rows_in_partition", json!([{"id": 1, "dt": "d", "w": 8, "v": "a"}])),
+        ("rows_without_partition", json!([{"id": 1, "w": 8, "v": "a"}])),
         ("partition", json!({"dt": "d"})),
         ("filter", json!({"v": "a"})),
         ("one", json!({"id": 1})),
@@ -44,8 +45,9 @@ fn subjects(form: &Form) -> Vec<Subject> {
 
 #[test]
 fn every_form_is_recognised_by_its_own_statement() {
+    let filling = filling();
     for form in forms() {
-        let statement = form.statement(&filling()).unwrap();
+        let statement = form.statement(&|name| filling.get(name).cloned()).unwrap();
         for subject in subjects(form) {
             let found = form_of(&statement, subject).map(|form| form.name.as_str());
             assert_eq!(found, Some(form.name.as_str()), "{statement:?} on {subject:?}");
@@ -96,10 +98,9 @@ fn the_store_is_named_wherever_it_is_needed_and_not_found() {
 
 #[test]
 fn a_template_or_a_table_that_makes_no_sense_is_refused_by_name() {
-    let mut few = filling();
-    few.remove("rows");
+    let table_only = |name: &str| (name == "table").then(|| json!("db.t"));
     assert_eq!(
-        form("insert").unwrap().statement(&few).unwrap_err(),
+        form("insert").unwrap().statement(&table_only).unwrap_err(),
         "form \"insert\": expected a placeholder that is filled in, found {rows}"
     );
     let good = r#"
