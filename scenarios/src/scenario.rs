@@ -5,6 +5,7 @@
 
 mod contract;
 mod nemesis;
+mod story;
 mod workload;
 
 use models::contract::Bounds;
@@ -12,6 +13,7 @@ use serde::Deserialize;
 
 pub use contract::ContractTable;
 pub use nemesis::*;
+pub use story::{StoryGroup, StoryKind};
 pub use workload::*;
 
 /// One scenario.
@@ -73,7 +75,13 @@ impl Scenario {
         match (&self.workload, &self.contract) {
             (Some(workload), None) => {
                 workload.check()?;
-                self.nemeses.check()
+                self.nemeses.check()?;
+                if self.nemeses.strike_stories() && workload.stories.iter().all(|group| group.count.least == 0) {
+                    return Err(
+                        "expected at least one of `workload.stories` for `nemeses` to strike, found none".to_owned()
+                    );
+                }
+                Ok(())
             }
             (None, Some(contract)) if self.nemeses == Nemeses::default() => contract.check(),
             (None, Some(_)) => Err("expected no `nemeses` beside `contract`, found some".to_owned()),

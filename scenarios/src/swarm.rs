@@ -5,16 +5,18 @@
 //! more writes and a read of every kind; at last, drained, a lone session takes stock. This module never knows what a
 //! run of the plan did.
 
+mod attempts;
 mod chaos;
 mod closing;
 mod contract_table;
 mod faults;
 mod guards;
 mod session;
+mod stories;
 mod tables;
 mod timings;
 
-use models::config::{CatalogConfig, SystemConfig};
+use models::config::{CatalogConfig, CatalogKind, SystemConfig};
 use models::contract::Side;
 
 pub use contract_table::{contract_combinations, contract_store_state};
@@ -23,6 +25,7 @@ use crate::draw::{Draws, Place};
 use crate::plan::{Action, PLAN_VERSION, Plan, PlannedTable, Step};
 use crate::scenario::{Nemeses, Range, Scenario, Workload};
 use session::Cast;
+use stories::Story;
 use tables::Table;
 
 /// What is settled about a run before its first step.
@@ -42,6 +45,10 @@ struct Run<'a> {
     plain: Vec<Table>,
     /// Whether append tables are overwritten in the lake.
     overwrites: bool,
+    /// Whether the mode is switched off and on.
+    switches: bool,
+    /// What single sessions do with tables of their own.
+    stories: Vec<Story>,
 }
 
 impl Scenario {
@@ -60,7 +67,7 @@ impl Scenario {
         let (system, min_call_ms) = timings::system(&self.timings, draws);
         let rounds = within(place, "rounds", 0, workload.rounds);
         let chaos = workload.chaos_ms;
-        let run = Run {
+        let mut run = Run {
             workload,
             nemeses: &self.nemeses,
             draws,
@@ -71,11 +78,19 @@ impl Scenario {
             guards: tables::guards(workload.catalog.as_ref(), draws),
             plain: tables::plain(workload.catalog.as_ref(), draws),
             overwrites: place.chance("overwrites", 0, workload.overwrites_permille.0),
+            switches: workload.catalog.as_ref().is_some_and(|mix| place.chance("switches", 0, mix.switches_permille.0)),
+            stories: stories::stories(&workload.stories, draws),
+        };
+        let kind = match place.chance("jdbc", 0, workload.jdbc_permille.0) {
+            true => CatalogKind::Jdbc,
+            false => CatalogKind::Filesystem,
         };
         let mut cast = Cast::new(&workload.sessions, draws);
         let mut closing = closing::healed(&run, &mut cast);
+        closing.extend(stories::healed(&mut run));
         closing.extend(closing::drained(&run, &mut cast));
         let mut chaos = guards::chaos(&run, &mut cast);
+        chaos.extend(stories::chaos(&mut run));
         let statements = within(place, "statements", 0, workload.statements);
         let left = statements.saturating_sub((closing.len() + chaos.len()) as u64);
         chaos.extend(chaos::statements(&run, &mut cast, left));
@@ -91,13 +106,17 @@ impl Scenario {
         let planned =
             |side| move |table: &Table| PlannedTable { table: table.path.clone(), schema: table.schema.clone(), side };
         let lake_side = run.guards.iter().chain(&run.plain);
+        let of_stories = run.stories.iter().map(|story| planned(story.side)(&story.table));
         Plan {
             version: PLAN_VERSION,
             scenario: self.name.clone(),
             seed,
             min_call_ms,
-            catalog: CatalogConfig::default(),
-            tables: run.tables.iter().map(planned(Side::Store)).chain(lake_side.map(planned(Side::Lake))).collect(),
+            catalog: CatalogConfig { kind, ..CatalogConfig::default() },
+            tables: (run.tables.iter().map(planned(Side::Store)))
+                .chain(lake_side.map(planned(Side::Lake)))
+                .chain(of_stories)
+                .collect(),
             chaos_ms: run.chaos_ms,
             steps,
             system: run.system,

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use models::contract::{Side, Statement, Value};
+use scenarios::contract::SENTINEL;
 use scenarios::library;
-use scenarios::plan::{Action, CallFault, Fault, Phase, Plan, Step};
+use scenarios::plan::{Action, CallFault, Fault, Phase, Plan, PlannedTable, Step};
 
 /// How many seeds of each scenario the tests look at.
 const SEEDS: u64 = 100;
@@ -117,7 +118,7 @@ fn workers_die_between_commit_and_registration() {
         _ => false,
     };
     let between = permille(|plan| plan.faults().any(|(_, fault)| dies_between(fault)));
-    assert!(between >= 150, "{between}");
+    assert!(between >= 100, "{between}");
 }
 
 #[test]
@@ -169,7 +170,11 @@ fn sessions_go_forward_in_time() {
 fn every_table_is_read_in_every_way_once_all_is_drained() {
     for plan in plans_of_workloads() {
         assert!(plan.statements().all(|(_, planned)| planned.phase != Phase::Drained || planned.session == "final"));
-        for table in plan.tables.iter().filter(|planned| planned.side == Side::Store) {
+        // The tables of stories end with their stories.
+        let is_shared = |planned: &&PlannedTable| {
+            planned.side == Side::Store && planned.schema.options.values().all(|value| !value.contains(SENTINEL))
+        };
+        for table in plan.tables.iter().filter(is_shared) {
             let drained = plan
                 .statements()
                 .filter(|(_, planned)| planned.phase == Phase::Drained && planned.statement.table() == &table.table);

@@ -13,9 +13,12 @@ use models::contract::{
 
 use super::session::Turn;
 use super::within;
+use crate::contract::SENTINEL;
 use crate::draw::{Draws, Place};
 use crate::scenario::{CatalogMix, Range, TableGroup, TableKind, Workload};
 
+/// An option whose name says that its value is a secret.
+const SECRET_OPTION: &str = "kms.access-key-secret";
 /// Ids from here on are never written.
 const FIRST_ABSENT_ID: u64 = 1_000_000;
 /// A partition that receives nothing but deletes of absent keys.
@@ -70,14 +73,16 @@ const SMALL_APPEND: TableGroup = TableGroup {
     keys: Range::new(4, 20),
 };
 
-/// A table to try the contract's forms on. It has every optional column, so that one can be dropped.
-pub(super) fn of_contract(name: &str, keyed: bool, partitioned: bool, enabled: bool, draws: Draws) -> Table {
+/// A table with a secret among its options, and with every optional column, so that one can be dropped.
+pub(super) fn with_secret(name: &str, keyed: bool, partitioned: bool, enabled: bool, draws: Draws) -> Table {
     let group = TableGroup {
         kind: if keyed { TableKind::Key } else { TableKind::Append },
         partitioned_permille: crate::scenario::Permille(if partitioned { 1000 } else { 0 }),
         ..SMALL_APPEND
     };
-    Table::with_extras(name, &group, 0, enabled, 1000, draws)
+    let mut table = Table::with_extras(name, &group, 0, enabled, 1000, draws);
+    table.schema.options.insert(SECRET_OPTION.to_owned(), format!("{SENTINEL}-of-{name}"));
+    table
 }
 
 /// Tables that declare the mode on the lake side only.

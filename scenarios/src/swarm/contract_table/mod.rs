@@ -17,7 +17,7 @@ use super::closing::CLOSING_DEADLINE_MS;
 use super::session::Session;
 use super::tables::{self, Table};
 use super::{timings, within};
-use crate::contract::{Form, SENTINEL, StoreState, form};
+use crate::contract::{Form, StoreState, form};
 use crate::draw::Draws;
 use crate::plan::{Action, Fault, PLAN_VERSION, Phase, Plan, PlannedTable, Step};
 use crate::scenario::{ContractTable, Scenario};
@@ -79,9 +79,7 @@ pub(super) fn plan(scenario: &Scenario, contract: &ContractTable, seed: u64, dra
 }
 
 fn table(name: &str, combination: Combination, in_the_mode: bool, draws: Draws) -> Table {
-    let mut table = tables::of_contract(name, combination.keyed, combination.partitioned, in_the_mode, draws);
-    table.schema.options.insert("kms.access-key-secret".to_owned(), format!("{SENTINEL}-of-{name}"));
-    table
+    tables::with_secret(name, combination.keyed, combination.partitioned, in_the_mode, draws)
 }
 
 /// What is settled before the first step.
