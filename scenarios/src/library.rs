@@ -14,6 +14,11 @@ const FILES: &[(&str, &str)] = &[
     ("lake-storage.toml", include_str!("../library/lake-storage.toml")),
     ("store-crash.toml", include_str!("../library/store-crash.toml")),
     ("catalog.toml", include_str!("../library/catalog.toml")),
+    ("contract-table.toml", include_str!("../library/contract-table.toml")),
+    ("ddl-races.toml", include_str!("../library/ddl-races.toml")),
+    ("layouts.toml", include_str!("../library/layouts.toml")),
+    ("lifecycle.toml", include_str!("../library/lifecycle.toml")),
+    ("promotion.toml", include_str!("../library/promotion.toml")),
 ];
 
 /// All scenarios, in the order of `list scenarios`.

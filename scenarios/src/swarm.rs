@@ -5,26 +5,33 @@
 //! more writes and a read of every kind; at last, drained, a lone session takes stock. This module never knows what a
 //! run of the plan did.
 
+mod attempts;
 mod chaos;
 mod closing;
+mod contract_table;
 mod faults;
 mod guards;
 mod session;
+mod stories;
 mod tables;
 mod timings;
 
-use models::config::{CatalogConfig, SystemConfig};
+use models::config::{CatalogConfig, CatalogKind, SystemConfig};
 use models::contract::Side;
+
+pub use contract_table::{contract_combinations, contract_store_state};
 
 use crate::draw::{Draws, Place};
 use crate::plan::{Action, PLAN_VERSION, Plan, PlannedTable, Step};
-use crate::scenario::{Range, Scenario};
+use crate::scenario::{Nemeses, Range, Scenario, Workload};
 use session::Cast;
+use stories::Story;
 use tables::Table;
 
 /// What is settled about a run before its first step.
 struct Run<'a> {
-    scenario: &'a Scenario,
+    workload: &'a Workload,
+    nemeses: &'a Nemeses,
     draws: Draws,
     system: SystemConfig,
     chaos_ms: u64,
@@ -38,6 +45,10 @@ struct Run<'a> {
     plain: Vec<Table>,
     /// Whether append tables are overwritten in the lake.
     overwrites: bool,
+    /// Whether the mode is switched off and on.
+    switches: bool,
+    /// What single sessions do with tables of their own.
+    stories: Vec<Story>,
 }
 
 impl Scenario {
@@ -45,26 +56,42 @@ impl Scenario {
     pub fn plan(&self, seed: u64) -> Plan {
         // Scenarios with the same seed share no luck.
         let draws = Draws { seed: Draws { seed }.draw("plan", &self.name, "seed", 0) };
+        match (&self.workload, &self.contract) {
+            (Some(workload), _) => self.plan_of_workload(workload, seed, draws),
+            (None, contract) => contract_table::plan(self, &contract.clone().unwrap_or_default(), seed, draws),
+        }
+    }
+
+    fn plan_of_workload(&self, workload: &Workload, seed: u64, draws: Draws) -> Plan {
         let place = draws.at("plan", "run");
         let (system, min_call_ms) = timings::system(&self.timings, draws);
-        let rounds = within(place, "rounds", 0, self.workload.rounds);
-        let chaos = self.workload.chaos_ms;
-        let run = Run {
-            scenario: self,
+        let rounds = within(place, "rounds", 0, workload.rounds);
+        let chaos = workload.chaos_ms;
+        let mut run = Run {
+            workload,
+            nemeses: &self.nemeses,
             draws,
             chaos_ms: (system.coordinator.freshness_ms * rounds).clamp(chaos.least, chaos.most),
             deadline_ms: within(place, "deadline", 0, self.timings.deadline_ms),
             system,
-            tables: tables::lake_stream(&self.workload, draws),
-            guards: tables::guards(self.workload.catalog.as_ref(), draws),
-            plain: tables::plain(self.workload.catalog.as_ref(), draws),
-            overwrites: place.chance("overwrites", 0, self.workload.overwrites_permille.0),
+            tables: tables::lake_stream(workload, draws),
+            guards: tables::guards(workload.catalog.as_ref(), draws),
+            plain: tables::plain(workload.catalog.as_ref(), draws),
+            overwrites: place.chance("overwrites", 0, workload.overwrites_permille.0),
+            switches: workload.catalog.as_ref().is_some_and(|mix| place.chance("switches", 0, mix.switches_permille.0)),
+            stories: stories::stories(&workload.stories, draws),
         };
-        let mut cast = Cast::new(&self.workload.sessions, draws);
+        let kind = match place.chance("jdbc", 0, workload.jdbc_permille.0) {
+            true => CatalogKind::Jdbc,
+            false => CatalogKind::Filesystem,
+        };
+        let mut cast = Cast::new(&workload.sessions, draws);
         let mut closing = closing::healed(&run, &mut cast);
+        closing.extend(stories::healed(&mut run));
         closing.extend(closing::drained(&run, &mut cast));
         let mut chaos = guards::chaos(&run, &mut cast);
-        let statements = within(place, "statements", 0, self.workload.statements);
+        chaos.extend(stories::chaos(&mut run));
+        let statements = within(place, "statements", 0, workload.statements);
         let left = statements.saturating_sub((closing.len() + chaos.len()) as u64);
         chaos.extend(chaos::statements(&run, &mut cast, left));
         // By time, so that a plan reads as it happens; the sort is stable and each session's times ascend.
@@ -79,13 +106,17 @@ impl Scenario {
         let planned =
             |side| move |table: &Table| PlannedTable { table: table.path.clone(), schema: table.schema.clone(), side };
         let lake_side = run.guards.iter().chain(&run.plain);
+        let of_stories = run.stories.iter().map(|story| planned(story.side)(&story.table));
         Plan {
             version: PLAN_VERSION,
             scenario: self.name.clone(),
             seed,
             min_call_ms,
-            catalog: CatalogConfig::default(),
-            tables: run.tables.iter().map(planned(Side::Store)).chain(lake_side.map(planned(Side::Lake))).collect(),
+            catalog: CatalogConfig { kind, ..CatalogConfig::default() },
+            tables: (run.tables.iter().map(planned(Side::Store)))
+                .chain(lake_side.map(planned(Side::Lake)))
+                .chain(of_stories)
+                .collect(),
             chaos_ms: run.chaos_ms,
             steps,
             system: run.system,

@@ -147,6 +147,8 @@ pub enum Role {
     Writer,
     /// A reader's session.
     Reader,
+    /// The session of a story.
+    Story,
 }
 
 /// How long something lasts: in milliseconds, or in hundredths of a timing of the run, so that "longer than the
@@ -163,6 +165,14 @@ pub enum Length {
 }
 
 impl Nemeses {
+    /// Whether something goes wrong for the session of a story.
+    pub(super) fn strike_stories(&self) -> bool {
+        let windows = self.crashes.iter().chain(&self.pauses).flat_map(|group| &group.hosts);
+        let links = self.partitions.iter().flat_map(|group| group.from.iter().chain(&group.to));
+        let callers = self.calls.iter().map(|group| &group.caller);
+        windows.chain(links).chain(callers).any(|role| *role == Role::Story)
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages);
         let names = (self.calls.iter().map(|group| &group.name))

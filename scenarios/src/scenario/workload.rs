@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{Permille, Range};
+use super::{Permille, Range, StoryGroup};
 
 /// What is asked of the system.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -38,6 +38,12 @@ pub struct Workload {
     /// What is tried in the catalog; nothing during chaos if left out.
     #[serde(default)]
     pub catalog: Option<CatalogMix>,
+    /// What single sessions do with tables of their own.
+    #[serde(default)]
+    pub stories: Vec<StoryGroup>,
+    /// The share of runs whose Paimon catalog is the one on an SQL database (C4).
+    #[serde(default = "never")]
+    pub jdbc_permille: Permille,
 }
 
 fn never() -> Permille {
@@ -135,6 +141,28 @@ pub struct CatalogMix {
     pub create_existing: u64,
     /// Weight of a describe on either side.
     pub describe: u64,
+    /// Weight of a column that is added, on either side (C7, C20).
+    #[serde(default)]
+    pub add_column: u64,
+    /// Weight of a branch that is made, and of a write to one (C12).
+    #[serde(default)]
+    pub branch: u64,
+    /// Weight of a view `x$rt` that is made, and of a select of it (C18).
+    #[serde(default)]
+    pub view: u64,
+    /// Weight of a read that travels in time, on either view (C11).
+    #[serde(default)]
+    pub time_travel: u64,
+    /// Weight of an update, or of a delete by a filter (C23).
+    #[serde(default)]
+    pub update: u64,
+    /// Weight of the mode being switched off and, in the next statement, on again, on either side.
+    #[serde(default)]
+    pub switch: u64,
+    /// The share of runs in which the mode is switched at all: what was not yet in the lake is told afterwards, not
+    /// judged.
+    #[serde(default = "never")]
+    pub switches_permille: Permille,
     /// Tables that declare the mode on the lake side only; they leave it and are then renamed and replaced (C5–C7).
     pub guards: Range,
     /// Tables without the option (C8).
@@ -168,6 +196,11 @@ impl Workload {
         }
         if self.reads.select == 0 || self.reads.select_rt == 0 {
             return Err("expected keys `workload.reads.select` and `select_rt` to be at least 1, found 0".to_owned());
+        }
+        self.stories.iter().try_for_each(StoryGroup::check)?;
+        let stories: u64 = self.stories.iter().map(|group| group.count.most).sum();
+        if stories > 4 {
+            return Err(format!("expected at most 4 `workload.stories` together, found up to {stories}"));
         }
         let Some(catalog) = &self.catalog else { return Ok(()) };
         catalog.percent.check_within("workload.catalog.percent", 0, 40)?;

@@ -1,10 +1,10 @@
 //! The chaos phase: writers, readers and tailers side by side.
 
-use models::contract::{ReplaceVia, Side, Statement, TableView};
+use models::contract::{ReplaceVia, Statement, TableView};
 
 use super::session::{Cast, Session, Turn};
 use super::tables::Table;
-use super::{Run, within};
+use super::{Run, attempts, within};
 use crate::draw::Place;
 use crate::plan::{NEXT_POSITION, Phase, Step};
 use crate::scenario::TableKind;
@@ -27,7 +27,7 @@ pub(super) enum Read {
 
 /// What the catalog session tries.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Attempt {
+pub(super) enum Attempt {
     Rename,
     Replace,
     Truncate,
@@ -35,6 +35,12 @@ enum Attempt {
     AlterOptions,
     CreateExisting,
     Describe,
+    AddColumn,
+    Branch,
+    View,
+    TimeTravel,
+    Update,
+    Switch,
 }
 
 /// The ways to a replace (C2).
@@ -43,7 +49,7 @@ pub(super) const REPLACE_VIAS: [ReplaceVia; 3] = [ReplaceVia::Catalog, ReplaceVi
 /// So many statements of the chaos phase, as the scenario's mix shares them out.
 pub(super) fn statements(run: &Run<'_>, cast: &mut Cast, count: u64) -> Vec<Step> {
     let place = run.draws.at("plan", "chaos");
-    let workload = &run.scenario.workload;
+    let workload = run.workload;
     let reads = count * within(place, "reads-percent", 0, workload.reads_percent) / 100;
     let attempts =
         workload.catalog.as_ref().map_or(0, |mix| count * within(place, "catalog-percent", 0, mix.percent) / 100);
@@ -84,9 +90,16 @@ pub(super) fn statements(run: &Run<'_>, cast: &mut Cast, count: u64) -> Vec<Step
     });
     for number in 0..attempts {
         let turn = cast.catalog.turn(Phase::Chaos);
-        let at_ms = pace.at_ms(turn.place, number, attempts);
-        let statement = attempt(mix.table(turn.place, run), &turn, &mix);
-        steps.push(turn.step(at_ms, run.deadline_ms, statement));
+        let mut at_ms = pace.at_ms(turn.place, number, attempts);
+        let kind = turn.place.pick_weighted("attempt", 0, &mix.attempts).copied().unwrap_or(Attempt::Rename);
+        let pause_ms = turn.place.between_inclusive("pause", 0, 1, run.chaos_ms / 12);
+        let mut statements = attempts::attempt(kind, mix.table(turn.place, run), &turn).into_iter();
+        let first = statements.next().expect("an attempt has a statement");
+        steps.push(turn.step(at_ms, run.deadline_ms, first));
+        for statement in statements {
+            at_ms = (at_ms + pause_ms).min(run.chaos_ms);
+            steps.push(cast.catalog.turn(Phase::Chaos).step(at_ms, run.deadline_ms, statement));
+        }
     }
     let append: Vec<&Table> = run.tables.iter().filter(|table| table.kind == TableKind::Append).collect();
     for number in 0..overwrites {
@@ -120,9 +133,7 @@ struct Pace {
 }
 
 fn bursts(run: &Run<'_>, place: Place) -> Option<u64> {
-    place
-        .chance("bursty", 0, run.scenario.workload.bursty_permille.0)
-        .then(|| place.between_inclusive("bursts", 0, 3, 8))
+    place.chance("bursty", 0, run.workload.bursty_permille.0).then(|| place.between_inclusive("bursts", 0, 3, 8))
 }
 
 impl Pace {
@@ -150,7 +161,7 @@ struct Mixes {
 
 impl Mixes {
     fn draw(run: &Run<'_>, place: Place) -> Self {
-        let workload = &run.scenario.workload;
+        let workload = run.workload;
         let reweigh = |site: &str, index: usize, weight: u64| {
             weight * place.pick(site, index as u64, &[1, 2, 2, 4, 8]).copied().unwrap_or(1)
         };
@@ -178,6 +189,12 @@ impl Mixes {
                 (mix.alter_options, Attempt::AlterOptions),
                 (mix.create_existing, Attempt::CreateExisting),
                 (mix.describe, Attempt::Describe),
+                (mix.add_column, Attempt::AddColumn),
+                (mix.branch, Attempt::Branch),
+                (mix.view, Attempt::View),
+                (mix.time_travel, Attempt::TimeTravel),
+                (mix.update, Attempt::Update),
+                (if run.switches { mix.switch } else { 0 }, Attempt::Switch),
             ]
         });
         Self {
@@ -202,7 +219,7 @@ fn reweighed<T: Copy>(items: &[(u64, T)], reweigh: impl Fn(usize, u64) -> u64) -
 }
 
 fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, early: bool) -> Statement {
-    let count = within(turn.place, "rows", 0, run.scenario.workload.rows_per_write);
+    let count = within(turn.place, "rows", 0, run.workload.rows_per_write);
     let write = match table.kind {
         TableKind::Append => Write::Insert,
         TableKind::Key => turn.place.pick_weighted("write", 0, &mix.writes).copied().unwrap_or(Write::Insert),
@@ -234,35 +251,5 @@ pub(super) fn overwrite(table: &Table, turn: &Turn) -> Statement {
         table: table.path.clone(),
         partition: partition.map(|value| [("dt".to_owned(), value.clone())].into()),
         rows,
-    }
-}
-
-fn attempt(table: &Table, turn: &Turn, mix: &Mixes) -> Statement {
-    let place = turn.place;
-    let path = table.path.clone();
-    match place.pick_weighted("attempt", 0, &mix.attempts).copied().unwrap_or(Attempt::Rename) {
-        Attempt::Rename => Statement::RenameTable { table: path, to: table.derived("renamed"), if_exists: false },
-        Attempt::Replace => {
-            let via = place.pick("via", 0, &REPLACE_VIAS).copied().unwrap_or_default();
-            Statement::ReplaceTable { table: path, schema: table.schema.clone(), via }
-        }
-        Attempt::Truncate => Statement::TruncateTable { table: path },
-        Attempt::WriteRealTime if table.kind == TableKind::Key && place.chance("delete", 0, 400) => {
-            Statement::delete(table.real_time(), table.keys(place, 1, false))
-        }
-        Attempt::WriteRealTime => Statement::insert(table.real_time(), table.rows(turn, 1, false, None)),
-        Attempt::AlterOptions => Statement::AlterOptions {
-            table: path,
-            set: [("comment".to_owned(), format!("c{}", place.below_exclusive("comment", 0, 10)))].into(),
-            reset: Vec::new(),
-            side: Side::Lake,
-        },
-        Attempt::CreateExisting => {
-            Statement::CreateTable { table: path, schema: table.schema.clone(), if_not_exists: true, side: Side::Lake }
-        }
-        Attempt::Describe => {
-            let side = if place.chance("store-side", 0, 500) { Side::Store } else { Side::Lake };
-            Statement::Describe { table: path, side }
-        }
     }
 }

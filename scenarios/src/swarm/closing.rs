@@ -4,6 +4,7 @@
 
 use models::contract::{Statement, TableView};
 
+use super::attempts::back_into_the_mode;
 use super::chaos::{REPLACE_VIAS, Read, overwrite, read_statement};
 use super::session::Cast;
 use super::tables::Table;
@@ -31,6 +32,11 @@ const READS: [(Read, bool); 6] = [
 pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
     let place = run.draws.at("plan", "healed");
     let mut steps = Vec::new();
+    for (number, statement) in
+        run.tables.iter().filter(|_| run.switches).flat_map(|table| back_into_the_mode(&table.path)).enumerate()
+    {
+        steps.push(cast.catalog.turn(Phase::Healed).step(number as u64 * 5, CLOSING_DEADLINE_MS, statement));
+    }
     // One of several tables may stay idle: what is left of it must reach the lake without a further write.
     let idle = (run.tables.len() > 1 && place.chance("idle", 0, 300))
         .then(|| place.below_exclusive("idle-table", 0, run.tables.len() as u64) as usize);
@@ -85,7 +91,7 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
 fn patient_reads(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
     // What strikes at the last moment of the chaos may still be on its way for a call's patience.
     let slack_ms = 2 * run.system.call_timeout_ms;
-    let bounds = run.system.bounds(run.tables.len() as u64);
+    let bounds = run.system.bounds((run.tables.len() + run.stories.len()) as u64);
     let at_ms = bounds.lake_freshness_ms + bounds.recovery_ms + slack_ms;
     let reader = &mut cast.readers[0];
     let read = |table: &Table| reader.turn(Phase::Healed).step(at_ms, CLOSING_DEADLINE_MS, select_base(table));

@@ -2,6 +2,7 @@
 //! not survive is left out (rule 7).
 
 use super::session::{Cast, Session};
+use super::stories::Story;
 use super::{Run, within};
 use crate::draw::Place;
 use crate::plan::calls::{CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, STORE, TIERING, tiering_worker};
@@ -46,7 +47,7 @@ fn groups(nemeses: &Nemeses) -> Vec<Group<'_>> {
 
 /// The fault steps of the run.
 pub(super) fn faults(run: &Run<'_>, cast: &Cast) -> Vec<Step> {
-    let all = groups(&run.scenario.nemeses);
+    let all = groups(run.nemeses);
     let place_of = |group: &Group<'_>| run.draws.at("nemesis", group.head().0);
     let mut on: Vec<Group<'_>> =
         all.iter().filter(|group| place_of(group).chance("on", 0, group.head().1.0)).copied().collect();
@@ -140,6 +141,9 @@ fn host_of(run: &Run<'_>, cast: &Cast, role: Role, place: Place) -> String {
         }
         Role::Writer => one_of(&cast.writers),
         Role::Reader => one_of(&cast.readers),
+        Role::Story => {
+            place.pick("session", 0, &run.stories).map_or_else(String::new, |story| story.session.name.clone())
+        }
     }
 }
 
@@ -147,8 +151,13 @@ fn address(run: &Run<'_>, cast: &Cast, group: &CallNemesis, place: Place) -> Cal
     let call = place.pick("call", 0, &group.calls).cloned().unwrap_or_default();
     let caller =
         if group.caller == Role::Tiering { TIERING.to_owned() } else { host_of(run, cast, group.caller, place) };
-    let table = if CALLS_ABOUT_NO_TABLE.contains(&call.as_str()) { None } else { place.pick("table", 0, &run.tables) };
-    CallAddress { caller, table: table.map(|table| table.path.clone()), call, nth: within(place, "nth", 0, group.nth) }
+    let table = match group.caller {
+        _ if CALLS_ABOUT_NO_TABLE.contains(&call.as_str()) => None,
+        // The same draw as the caller's: a story has one table.
+        Role::Story => place.pick("session", 0, &run.stories).map(Story::called),
+        _ => place.pick("table", 0, &run.tables).map(|table| table.path.clone()),
+    };
+    CallAddress { caller, table, call, nth: within(place, "nth", 0, group.nth) }
 }
 
 fn call_fault(run: &Run<'_>, group: &CallNemesis, place: Place) -> CallFault {

@@ -13,9 +13,12 @@ use models::contract::{
 
 use super::session::Turn;
 use super::within;
+use crate::contract::SENTINEL;
 use crate::draw::{Draws, Place};
 use crate::scenario::{CatalogMix, Range, TableGroup, TableKind, Workload};
 
+/// An option whose name says that its value is a secret.
+const SECRET_OPTION: &str = "kms.access-key-secret";
 /// Ids from here on are never written.
 const FIRST_ABSENT_ID: u64 = 1_000_000;
 /// A partition that receives nothing but deletes of absent keys.
@@ -70,6 +73,18 @@ const SMALL_APPEND: TableGroup = TableGroup {
     keys: Range::new(4, 20),
 };
 
+/// A table with a secret among its options, and with every optional column, so that one can be dropped.
+pub(super) fn with_secret(name: &str, keyed: bool, partitioned: bool, enabled: bool, draws: Draws) -> Table {
+    let group = TableGroup {
+        kind: if keyed { TableKind::Key } else { TableKind::Append },
+        partitioned_permille: crate::scenario::Permille(if partitioned { 1000 } else { 0 }),
+        ..SMALL_APPEND
+    };
+    let mut table = Table::with_extras(name, &group, 0, enabled, 1000, draws);
+    table.schema.options.insert(SECRET_OPTION.to_owned(), format!("{SENTINEL}-of-{name}"));
+    table
+}
+
 /// Tables that declare the mode on the lake side only.
 pub(super) fn guards(catalog: Option<&CatalogMix>, draws: Draws) -> Vec<Table> {
     let count = catalog.map_or(0, |mix| within(draws.at("plan", "tables"), "guards", 0, mix.guards));
@@ -84,6 +99,18 @@ pub(super) fn plain(catalog: Option<&CatalogMix>, draws: Draws) -> Vec<Table> {
 
 impl Table {
     fn new(name: &str, group: &TableGroup, narrow_permille: u64, enabled: bool, draws: Draws) -> Self {
+        Self::with_extras(name, group, narrow_permille, enabled, 250, draws)
+    }
+
+    /// A table that has each optional column with this probability.
+    fn with_extras(
+        name: &str,
+        group: &TableGroup,
+        narrow_permille: u64,
+        enabled: bool,
+        extras_permille: u64,
+        draws: Draws,
+    ) -> Self {
         let place = draws.at("plan", name);
         let is_key = group.kind == TableKind::Key;
         let partitioned = place.chance("partitioned", 0, group.partitioned_permille.0);
@@ -95,7 +122,7 @@ impl Table {
         ];
         let extras = [("n", DataType::Int), ("d", DataType::Double), ("b", DataType::Boolean)];
         for (index, (name, data_type)) in extras.into_iter().enumerate() {
-            if place.chance("extra-column", index as u64, 250) {
+            if place.chance("extra-column", index as u64, extras_permille) {
                 columns.push(column(name, data_type, true));
             }
         }

@@ -1,0 +1,156 @@
+//! Stories: what one session does with a table of its own, in an order that means something. While others work beside
+//! it and faults strike, or afterwards, when all must succeed that the contract allows.
+//!
+//! A story is retold in many runs, each time in another variant. This module never knows how a run of one ended.
+
+mod layouts;
+mod lifecycle;
+mod promotion;
+mod statements;
+
+use models::contract::{Side, Statement, TablePath};
+
+use super::closing::CLOSING_DEADLINE_MS;
+use super::session::{Session, Turn};
+use super::tables::{self, Table};
+use super::{Run, within};
+use crate::draw::Draws;
+use crate::plan::{Phase, Step};
+use crate::scenario::{StoryGroup, StoryKind, TableKind};
+
+/// A statement to be, once its turn has come.
+type Make = Box<dyn Fn(&Table, &Turn) -> Statement>;
+
+/// What is told.
+#[derive(Default)]
+struct Tale {
+    /// In order.
+    main: Vec<Make>,
+    /// At the same time, by another session.
+    beside: Vec<Make>,
+    /// When all is healed, by the first session again.
+    end: Vec<Make>,
+}
+
+impl Tale {
+    fn then(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) -> &mut Self {
+        self.main.push(Box::new(make));
+        self
+    }
+
+    fn beside(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) -> &mut Self {
+        self.beside.push(Box::new(make));
+        self
+    }
+
+    fn at_last(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) -> &mut Self {
+        self.end.push(Box::new(make));
+        self
+    }
+}
+
+/// One story of a run.
+pub(super) struct Story {
+    /// Its table.
+    pub table: Table,
+    /// How the table begins.
+    pub side: Side,
+    /// Who tells it.
+    pub session: Session,
+    kind: StoryKind,
+    other: Session,
+    in_chaos: bool,
+    tale: Tale,
+}
+
+impl Story {
+    /// The table that most of its calls are about.
+    pub(super) fn called(&self) -> TablePath {
+        match self.kind {
+            StoryKind::Lifecycle => lifecycle::path(&self.table),
+            StoryKind::Layouts | StoryKind::Promotion => self.table.path.clone(),
+        }
+    }
+}
+
+/// The stories of a run.
+pub(super) fn stories(groups: &[StoryGroup], draws: Draws) -> Vec<Story> {
+    let mut stories = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        for _ in 0..within(draws.at("plan", "stories"), "count", index as u64, group.count) {
+            let number = stories.len() as u64 + 1;
+            stories.push(story(group, number, draws));
+        }
+    }
+    stories
+}
+
+fn story(group: &StoryGroup, number: u64, draws: Draws) -> Story {
+    let (word, side, enabled) = match group.kind {
+        StoryKind::Layouts => ("layout", Side::Store, true),
+        StoryKind::Lifecycle => ("life", Side::Lake, false),
+        StoryKind::Promotion => ("promo", Side::Lake, false),
+    };
+    let name = format!("{word}{number}");
+    let place = draws.at("story", &name);
+    let keyed = place.chance("keyed", 0, 500);
+    let partitioned = place.chance("partitioned", 0, 350);
+    let table = tables::with_secret(&name, keyed, partitioned, enabled, draws);
+    let tale = match group.kind {
+        StoryKind::Layouts => layouts::tale(place),
+        StoryKind::Lifecycle => lifecycle::tale(place),
+        StoryKind::Promotion => promotion::tale(&table, place),
+    };
+    Story {
+        kind: group.kind,
+        side,
+        session: Session::new(&format!("s{number}"), 70 + number, draws),
+        other: Session::new(&format!("n{number}"), 80 + number, draws),
+        in_chaos: place.chance("in-chaos", 0, group.chaos_permille.0),
+        table,
+        tale,
+    }
+}
+
+/// The steps of the stories that are told while faults strike.
+pub(super) fn chaos(run: &mut Run<'_>) -> Vec<Step> {
+    let (chaos_ms, deadline_ms) = (run.chaos_ms, run.deadline_ms);
+    let mut steps = Vec::new();
+    for story in run.stories.iter_mut().filter(|story| story.in_chaos) {
+        let Story { table, session, other, tale, .. } = story;
+        for (session, makes) in [(session, &tale.main), (other, &tale.beside)] {
+            let pause_ms = chaos_ms * 9 / 10 / (makes.len() as u64 + 1);
+            for (number, make) in makes.iter().enumerate() {
+                let turn = session.turn(Phase::Chaos);
+                let at_ms = number as u64 * pause_ms + turn.place.below_exclusive("at", 0, pause_ms.max(1));
+                let statement = make(table, &turn);
+                steps.push(turn.step(at_ms, deadline_ms, statement));
+            }
+        }
+    }
+    steps
+}
+
+/// The steps of the other stories, and how those from the chaos end.
+pub(super) fn healed(run: &mut Run<'_>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for story in &mut run.stories {
+        let Story { table, session, other, tale, in_chaos, .. } = story;
+        let (main, beside): (&[Make], &[Make]) = if *in_chaos { (&[], &[]) } else { (&tale.main, &tale.beside) };
+        let mut tell = |session: &mut Session, makes: &mut dyn Iterator<Item = &Make>| {
+            for (number, make) in makes.enumerate() {
+                let turn = session.turn(Phase::Healed);
+                let statement = make(table, &turn);
+                steps.push(turn.step(number as u64 * 30, CLOSING_DEADLINE_MS, statement));
+            }
+        };
+        tell(session, &mut main.iter().chain(&tale.end));
+        tell(other, &mut beside.iter());
+    }
+    steps
+}
+
+/// Whether the table has a key.
+fn is_keyed(table: &Table) -> bool {
+    table.kind == TableKind::Key
+}
