@@ -141,7 +141,7 @@ fn a_fault_that_cannot_strike_is_refused() {
         ),
         (
             refusal_of_fault(r#"{"outage":{"part":"w1","at_ms":1,"for_ms":1}}"#),
-            "step `s`: expected an outage of store, coordinator or lake, found `w1`",
+            "step `s`: expected an outage of store, coordinator, lake or, with a JDBC catalog, metastore, found `w1`",
         ),
         (refusal_of_call("tiering(db.k1).store.register#1", r#""refuse""#), "found `store.register`"),
         (refusal_of_call("w1(db.x).store.append#1", r#""refuse""#), "step `s`: expected a table of the plan (db.k1"),
@@ -214,7 +214,10 @@ fn a_plan_that_cannot_be_read_is_refused_with_its_place() {
         (Plan::from_json("{}").unwrap_err(), "expected a plan with \"version\": 1, found none"),
         (spoilt("\"version\": 1", "\"version\": 9"), "expected a plan with \"version\": 1, found version 9"),
         (spoilt("\"chaos_ms\"", "\"chaos\""), "unknown field `chaos`, expected one of `version`"),
-        (spoilt("\"fault\": {", "\"fualt\": {"), "unknown field `fualt`, expected one of `id`, `run`, `close`, `fault` at line"),
+        (
+            spoilt("\"fault\": {", "\"fualt\": {"),
+            "unknown field `fualt`, expected one of `id`, `run`, `close`, `fault` at line",
+        ),
         (spoilt("\"deadline_ms\"", "\"deadline\""), "unknown field `deadline`"),
         (spoilt("\"refuse\"", "\"refuze\""), "unknown variant `refuze`"),
     ]);

@@ -11,7 +11,7 @@ use crate::contract::{
     Coordinator, Failure, FailureCode, LAKESTREAM_ENABLED, LAKESTREAM_STORE, Output, Statement, Store, StoreTable,
     TablePath,
 };
-use crate::paimon::{FilesystemCatalog, LakeAccess, PaimonTable};
+use crate::paimon::{Catalog, LakeAccess, PaimonTable};
 
 use super::insert::StoreWriter;
 use super::patience::Patience;
@@ -31,6 +31,8 @@ pub struct ClientParts {
     pub coordinator: Rc<dyn Coordinator>,
     /// The lake, with the client's clock and luck.
     pub lake: LakeAccess,
+    /// The catalog of the same lake.
+    pub catalog: Rc<dyn Catalog>,
     /// Its timings.
     pub config: ClientConfig,
 }
@@ -40,7 +42,7 @@ pub struct Client {
     pub(super) store: Rc<dyn Store>,
     pub(super) coordinator: Rc<dyn Coordinator>,
     pub(super) lake: LakeAccess,
-    pub(super) catalog: FilesystemCatalog,
+    pub(super) catalog: Rc<dyn Catalog>,
     pub(super) patience: Patience,
     pub(super) store_writer: StoreWriter,
     /// The user of this client's own Paimon commits.
@@ -53,12 +55,12 @@ pub struct Client {
 impl Client {
     /// A client that has executed nothing yet.
     pub fn new(parts: ClientParts) -> Self {
-        let ClientParts { session, incarnation, store, coordinator, lake, config } = parts;
+        let ClientParts { session, incarnation, store, coordinator, lake, catalog, config } = parts;
         let environment = lake.environment.clone();
         Self {
             store,
             coordinator,
-            catalog: FilesystemCatalog::new(lake.clone()),
+            catalog,
             store_writer: StoreWriter::new(environment.draw("writer-id", &session, incarnation)),
             patience: Patience::new(environment, config),
             lake,
@@ -77,7 +79,7 @@ impl Client {
             Decision::Certain(Route::StoreCatalog) => self.execute_on_store_catalog(statement).await,
             decision => {
                 let path = statement.table().clone();
-                let table = self.patience.read(async || PaimonTable::open(&self.lake, &path).await).await?;
+                let table = self.patience.read(async || self.catalog.table(&path).await).await?;
                 let route = decision.route(table.schema().lakestream_enabled());
                 self.execute_on_table(operation_id, &path, &table, route, statement).await
             }

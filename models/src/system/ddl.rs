@@ -4,7 +4,6 @@
 //! never decide itself what the contract refuses, and never works around a refusal.
 
 use crate::contract::{Description, Failure, FailureCode, Output, Statement, TablePath, TableSchema};
-use crate::paimon::PaimonTable;
 
 use super::client::{Client, of_the_store};
 use super::patience::attempt_subject;
@@ -52,7 +51,7 @@ impl Client {
     }
 
     async fn describe_on_lake(&self, path: &TablePath) -> Result<Output, Failure> {
-        let table = self.patience.read(async || PaimonTable::open(&self.lake, path).await).await?;
+        let table = self.patience.read(async || self.catalog.table(path).await).await?;
         let schema = TableSchema::clone(table.schema());
         Ok(Output::Described(Box::new(Description { schema, table_id: table.table_uuid().to_owned(), layout: None })))
     }

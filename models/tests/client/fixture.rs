@@ -16,7 +16,7 @@ use models::contract::{
 use models::contract::{Host, OFFSETS_PROPERTY};
 use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
-use models::paimon::{CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition};
+use models::paimon::{Catalog, CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition};
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceSystem};
 use models::tiering::{encode_offsets, offsets_of};
@@ -370,6 +370,7 @@ fn client_of(
         store: store.clone(),
         coordinator: coordinator.clone(),
         lake: lake.clone(),
+        catalog: Rc::new(FilesystemCatalog::new(lake.clone())),
         config: ClientConfig { retries: RETRIES, retry_wait_ms: 10 },
     }))
 }

@@ -1,5 +1,7 @@
 //! The reference Paimon table, by what its users see of it: rows, snapshots, failures, files.
 
+#[cfg(feature = "jdbc")]
+mod both_catalogs;
 mod catalog_guards;
 mod catalog_objects;
 mod committing;

@@ -9,6 +9,8 @@ pub const STORE: &str = "store";
 pub const COORDINATOR: &str = "coordinator";
 /// The storage under the lake: a part that is called and never calls.
 pub const LAKE: &str = "lake";
+/// The host of the SQL database of a JDBC catalog. Other catalogs have none.
+pub const METASTORE: &str = "metastore";
 /// All tiering workers together, as the caller of a call. One worker is the host `tiering-1`, `tiering-2` …
 pub const TIERING: &str = "tiering";
 
@@ -31,6 +33,10 @@ pub const STORE_CALLS: &[&str] = &[
 pub const COORDINATOR_CALLS: &[&str] =
     &["create-table", "drop-table", "alter-options", "request-table", "heartbeat", "end-round"];
 
+/// The calls of a JDBC catalog's database.
+pub const METASTORE_CALLS: &[&str] =
+    &["entry", "insert-table", "rename-table", "drop-table", "settle", "view", "insert-view"];
+
 /// The calls that are about no table; each other one is about exactly one.
 pub const CALLS_ABOUT_NO_TABLE: &[&str] = &["store.tables", "coordinator.request-table"];
 
@@ -48,7 +54,7 @@ pub fn tiering_worker(number: u32) -> String {
 
 /// Whether a host of the system, or a caller, has such a name, so that no session may have it.
 pub fn is_system_name(name: &str) -> bool {
-    [STORE, COORDINATOR, LAKE].contains(&name) || name.starts_with(TIERING)
+    [STORE, COORDINATOR, LAKE, METASTORE].contains(&name) || name.starts_with(TIERING)
 }
 
 /// Whether there is a call `part.method`. The error says what was expected.
@@ -56,6 +62,7 @@ pub fn check_call(call: &str) -> Result<(), String> {
     let known = match call.split_once('.') {
         Some((STORE, method)) => STORE_CALLS.contains(&method),
         Some((COORDINATOR, method)) => COORDINATOR_CALLS.contains(&method),
+        Some((METASTORE, method)) => METASTORE_CALLS.contains(&method),
         Some((LAKE, method)) => method
             .split_once('-')
             .is_some_and(|(verb, object)| LAKE_VERBS.contains(&verb) && LAKE_OBJECTS.contains(&object)),
@@ -65,10 +72,11 @@ pub fn check_call(call: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "expected a call of store ({}), coordinator ({}) or lake (one of {}, then one of {}, as in lake.put-snapshot), \
+        "expected a call of store ({}), coordinator ({}), metastore ({}) or lake (one of {}, then one of {}, as in lake.put-snapshot), \
          found `{call}`",
         STORE_CALLS.join(", "),
         COORDINATOR_CALLS.join(", "),
+        METASTORE_CALLS.join(", "),
         LAKE_VERBS.join(", "),
         LAKE_OBJECTS.join(", "),
     ))
@@ -80,7 +88,9 @@ mod tests {
 
     #[test]
     fn calls_are_known_by_part_and_method() {
-        for call in ["store.append", "coordinator.request-table", "lake.put-manifest-list", "lake.get-data"] {
+        for call in
+            ["store.append", "coordinator.request-table", "lake.put-manifest-list", "lake.get-data", "metastore.settle"]
+        {
             assert_eq!(check_call(call), Ok(()));
         }
         for call in ["store.put-data", "lake.append", "lake.put", "append", "lake.put-nothing", "client.append"] {
@@ -90,7 +100,7 @@ mod tests {
 
     #[test]
     fn sessions_cannot_be_called_like_hosts() {
-        for name in ["store", "coordinator", "lake", "tiering", "tiering-1", "tiering1"] {
+        for name in ["store", "coordinator", "lake", "metastore", "tiering", "tiering-1", "tiering1"] {
             assert!(is_system_name(name), "{name}");
         }
         assert!(!is_system_name("w1"));
