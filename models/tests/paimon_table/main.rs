@@ -11,6 +11,8 @@ mod deletion_vectors;
 mod foreign_tables;
 mod golden;
 mod java_compactions;
+#[cfg(feature = "jdbc")]
+mod jdbc_crashes;
 mod life;
 mod merging;
 mod model;
