@@ -120,8 +120,24 @@ defects! {
         "an unknown commit outcome cleans up the manifests of a live snapshot";
     DeleteIgnored, "delete-ignored", "L5", "common",
         "deletes do not reach the log of a key table";
+    ReplaceUnguarded, "replace-unguarded", "C2", "contract rule 8",
+        "a lake-stream table can be replaced";
+    GuardOnlyInBaseCatalog, "guard-only-in-base-catalog", "C4", "contract rule 10",
+        "a catalog that overrides rename and replace guards neither";
     RejectionWithoutAdvice, "rejection-without-advice", "C3", "contract rule 9",
         "the rejection does not say how to leave the mode";
+    AdviceLostInWrapping, "advice-lost-in-wrapping", "C3", "contract rule 16",
+        "a catalog that wraps errors drops the cause, and the advice with it";
+    RejectionAfterEffect, "rejection-after-effect", "C22", "contract rule 9",
+        "a refused TRUNCATE has deleted the lake's rows before it is refused";
+    OffKeepsRejecting, "off-keeps-rejecting", "C5", "contract rule 11",
+        "the guard takes an option that says false for one that is on";
+    TruncateAccepted, "truncate-accepted", "C9", "contract rule 41",
+        "TRUNCATE of a lake-stream table succeeds and deletes nothing";
+    ColumnChangeRejected, "column-change-rejected", "C7", "contract rule 12",
+        "the columns of a lake-stream table cannot be changed on the lake side";
+    IfExistsGuarded, "if-exists-guarded", "C21", "contract rule 17",
+        "RENAME IF EXISTS of a missing table is refused instead of ignored";
 }
 
 impl fmt::Display for Defect {

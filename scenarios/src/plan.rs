@@ -197,7 +197,7 @@ pub enum Fault {
     },
     /// Every call to a part is refused before it has an effect.
     Outage {
-        /// `store`, `coordinator` or `lake`.
+        /// `store`, `coordinator`, `lake` or, with a JDBC catalog, `metastore`.
         part: String,
         /// When.
         at_ms: u64,
@@ -295,7 +295,7 @@ impl CallFault {
 /// tiering worker. Counted within (caller, table, call), from 1.
 ///
 /// The caller is a session's name, `tiering` (all workers together) or `coordinator`. The call is `part.method`: the
-/// part is `store`, `coordinator` or `lake`; a method of the lake ends in what it is done to, as in `lake.put-data`,
+/// part is `store`, `coordinator`, `lake` or, with a JDBC catalog, `metastore`; a method of the lake ends in what it is done to, as in `lake.put-data`,
 /// `lake.put-manifest`, `lake.put-manifest-list`, `lake.put-snapshot` (the commit), `lake.put-hint`, `lake.get-data`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

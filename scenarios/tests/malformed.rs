@@ -141,7 +141,7 @@ fn a_fault_that_cannot_strike_is_refused() {
         ),
         (
             refusal_of_fault(r#"{"outage":{"part":"w1","at_ms":1,"for_ms":1}}"#),
-            "step `s`: expected an outage of store, coordinator or lake, found `w1`",
+            "step `s`: expected an outage of store, coordinator, lake or, with a JDBC catalog, metastore, found `w1`",
         ),
         (refusal_of_call("tiering(db.k1).store.register#1", r#""refuse""#), "found `store.register`"),
         (refusal_of_call("w1(db.x).store.append#1", r#""refuse""#), "step `s`: expected a table of the plan (db.k1"),

@@ -36,7 +36,7 @@ pub struct Edge {
     pub role: Rc<str>,
     /// The called host; `None` is the lake, which has outages but no life of its own.
     pub callee: Option<Rc<HostState>>,
-    /// The called part's name: `store`, `coordinator` or `lake`.
+    /// The called part's name: `store`, `coordinator`, `lake` or `metastore`.
     pub part: &'static str,
     /// What the caller is busy with, for keyed draws.
     pub scope: Rc<Scope>,

@@ -2,6 +2,8 @@
 //!
 //! A port adds nothing but the way. What it learns about table ids serves only to name calls by their table.
 
+mod metastore;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,6 +16,8 @@ use models::contract::{
 };
 
 use super::network::{Edge, Network};
+
+pub use metastore::MetastorePort;
 
 /// Which table an id belongs to, as far as any port has learnt it.
 pub type TableNames = Rc<RefCell<BTreeMap<TableId, TablePath>>>;

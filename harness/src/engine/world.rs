@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use models::contract::{Coordinator, ObjectStore, Statement, Store, System};
+use models::config::CatalogKind;
+use models::contract::{Coordinator, Metastore, ObjectStore, Statement, Store, System};
 use models::defects::Defects;
-use models::paimon::LakeAccess;
 use models::paimon::object_stores::MemoryObjectStore;
+use models::paimon::{Catalog, FilesystemCatalog, JdbcCatalog, LakeAccess, SqlMetastore};
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem};
 use models::tiering::{TieringCoordinator, TieringWorker};
@@ -20,7 +21,7 @@ use super::environment::SimulatedEnvironment;
 use super::hosts::HostState;
 use super::network::{Edge, Network, Scope};
 use super::observer::Observer;
-use super::ports::{CoordinatorPort, LakePort, StorePort, TableNames};
+use super::ports::{CoordinatorPort, LakePort, MetastorePort, StorePort, TableNames};
 use super::run::{Damage, RunOptions, Trouble};
 use super::session::{Session, SessionHost, SessionStep};
 use crate::history::{Event, RunPhase};
@@ -52,6 +53,8 @@ struct Builder {
     store_host: Rc<HostState>,
     store: Rc<dyn Store>,
     coordinator_host: Rc<HostState>,
+    /// The database of a JDBC catalog and its host.
+    metastore: Option<(Rc<HostState>, Rc<SqlMetastore>)>,
 }
 
 impl Builder {
@@ -84,6 +87,16 @@ impl Builder {
             store: self.store.clone(),
             names: self.names.clone(),
         })
+    }
+
+    /// The plan's kind of catalog, as one caller reaches it.
+    fn catalog(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> Rc<dyn Catalog> {
+        let lake = self.lake(caller, role, scope);
+        let Some((host, metastore)) = &self.metastore else { return Rc::new(FilesystemCatalog::new(lake)) };
+        let edge = self.edge(caller, role, Some(host), "metastore", scope);
+        let metastore: Rc<dyn Metastore> = metastore.clone();
+        let port = MetastorePort { network: self.network.clone(), edge, metastore };
+        Rc::new(JdbcCatalog::new(lake, Rc::new(port)))
     }
 
     fn coordinator(
@@ -141,13 +154,14 @@ impl World {
             store_host: store_host.clone(),
             store: store.clone(),
             coordinator_host: HostState::new("coordinator"),
+            metastore: (plan.catalog.kind == CatalogKind::Jdbc).then(|| add_metastore(network)),
         });
         network.add_host(store_host);
         let coordinator_host = &builder.coordinator_host;
         let coordinator_scope = scope("coordinator");
         let coordinator = Rc::new(TieringCoordinator::new(
             builder.store(coordinator_host, "coordinator", &coordinator_scope),
-            builder.lake(coordinator_host, "coordinator", &coordinator_scope),
+            builder.catalog(coordinator_host, "coordinator", &coordinator_scope),
             SimulatedEnvironment::new(network, coordinator_host),
             plan.system.coordinator.clone(),
         ));
@@ -185,6 +199,7 @@ impl World {
                     store,
                     coordinator: builder.coordinator(host, session, scope, &coordinator),
                     lake: builder.lake(host, session, scope),
+                    catalog: builder.catalog(host, session, scope),
                     config: plan.system.client.clone(),
                 }))
             }))
@@ -422,4 +437,13 @@ impl World {
             }
         });
     }
+}
+
+/// A database on a host of its own.
+fn add_metastore(network: &Rc<Network>) -> (Rc<HostState>, Rc<SqlMetastore>) {
+    let host = HostState::new("metastore");
+    let metastore = Rc::new(SqlMetastore::new().expect("SQLite opens a database in memory"));
+    host.install(metastore.clone());
+    network.add_host(host.clone());
+    (host, metastore)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use models::contract::{Failure, Filter, Row, RowKind, TablePath, TypedRow, Value, coerce};
-use models::paimon::{FilesystemCatalog, LakeAccess, PaimonTable, Snapshot, TimeTravel};
+use models::paimon::{CatalogHooks, FilesystemCatalog, LakeAccess, PaimonTable, Snapshot, TimeTravel};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 

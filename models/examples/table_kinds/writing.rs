@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use models::contract::{BucketId, Failure, FailureCode, Row, RowKind, TablePath, TableSchema, Value};
 use models::paimon::{
-    CommitMode, CommitRequest, Committable, CompactionKind, FilesystemCatalog, LakeAccess, OverwriteScope, PaimonTable,
-    Precondition, Retained, Retention, RollbackTarget,
+    Catalog, CatalogHooks, CommitMode, CommitRequest, Committable, CompactionKind, FilesystemCatalog, LakeAccess,
+    OverwriteScope, PaimonTable, Precondition, Retained, Retention, RollbackTarget,
 };
 use serde_json::Value as Json;
 

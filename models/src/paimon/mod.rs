@@ -67,7 +67,9 @@ pub mod table;
 mod value_text;
 pub mod write;
 
-pub use catalog::{FilesystemCatalog, ObjectName, View};
+#[cfg(feature = "jdbc")]
+pub use catalog::SqlMetastore;
+pub use catalog::{Catalog, CatalogHooks, FilesystemCatalog, JdbcCatalog, ObjectName, View};
 pub use commit::{CommitMode, CommitOutcome, CommitRequest, ConflictKind, Precondition, TwoStepOutcome};
 pub use compaction::CompactionKind;
 pub use directory::TableDirectory;

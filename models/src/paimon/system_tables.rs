@@ -41,9 +41,10 @@ impl PaimonTable {
     }
 
     async fn schema_rows(&self) -> Result<Vec<Row>, Failure> {
-        let listed = self.lake.objects.list(&self.directory.schema_directory()).await?;
+        let directory = self.directory.schema_directory();
+        let listed = self.lake.objects.list(&directory).await?;
         let mut rows = Vec::new();
-        for schema_id in numbers_after(&listed, "schema-") {
+        for schema_id in numbers_after(&listed, &directory, "schema-") {
             let path = self.directory.schema(schema_id);
             let bytes = read_referenced(&*self.lake.objects, &path).await?;
             rows.push(schema_row(&decode_schema(&path, schema_id, &bytes)?)?);

@@ -15,7 +15,7 @@ use crate::contract::{
     TablePath,
 };
 use crate::defects::Defect;
-use crate::paimon::{FilesystemCatalog, LakeAccess, PaimonTable, TimeTravel, View};
+use crate::paimon::{Catalog, LakeAccess, PaimonTable, TimeTravel, View};
 
 use super::discovery::{StoreConnection, StoreFactory, StoreUse};
 use super::insert::StoreWriter;
@@ -42,6 +42,8 @@ pub struct ClientParts {
     pub coordinator: Rc<dyn Coordinator>,
     /// The lake, with the client's clock and luck.
     pub lake: LakeAccess,
+    /// The catalog of the same lake.
+    pub catalog: Rc<dyn Catalog>,
     /// Its timings.
     pub config: ClientConfig,
 }
@@ -53,7 +55,7 @@ pub struct Client {
     connection: StoreConnection,
     pub(super) coordinator: Rc<dyn Coordinator>,
     pub(super) lake: LakeAccess,
-    pub(super) catalog: FilesystemCatalog,
+    pub(super) catalog: Rc<dyn Catalog>,
     pub(super) patience: Patience,
     pub(super) store_writer: StoreWriter,
     /// The user of this client's own Paimon commits.
@@ -75,6 +77,7 @@ impl Client {
             store: store_tools,
             coordinator,
             lake,
+            catalog,
             config,
         } = parts;
         let environment = lake.environment.clone();
@@ -87,7 +90,7 @@ impl Client {
             store_tools,
             connection,
             coordinator,
-            catalog: FilesystemCatalog::new(lake.clone()),
+            catalog,
             store_writer: StoreWriter::new(environment.draw("writer-id", &session, incarnation)),
             patience: Patience::new(environment, config),
             lake,

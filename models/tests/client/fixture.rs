@@ -16,7 +16,7 @@ use models::contract::{
 use models::contract::{Host, OFFSETS_PROPERTY};
 use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
-use models::paimon::{CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition};
+use models::paimon::{Catalog, CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition};
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem, StoreFactory};
 use models::tiering::{encode_offsets, offsets_of};
@@ -237,6 +237,7 @@ impl Surroundings {
             store: self.store.clone(),
             coordinator: self.coordinator.clone(),
             lake: self.lake.clone(),
+            catalog: Rc::new(FilesystemCatalog::new(self.lake.clone())),
             config: ClientConfig { retries: RETRIES, retry_wait_ms: 10 },
         }))
     }

@@ -1,5 +1,7 @@
 //! The reference Paimon table, by what its users see of it: rows, snapshots, failures, files.
 
+#[cfg(feature = "jdbc")]
+mod both_catalogs;
 mod catalog_guards;
 mod catalog_objects;
 mod committing;
@@ -9,6 +11,8 @@ mod deletion_vectors;
 mod foreign_tables;
 mod golden;
 mod java_compactions;
+#[cfg(feature = "jdbc")]
+mod jdbc_crashes;
 mod key_table_life;
 mod life;
 mod merging;

@@ -13,6 +13,8 @@ use models::contract::{
     TableSchema, Value,
 };
 use models::defects::Defects;
+pub use models::paimon::Catalog;
+pub use models::paimon::catalog::CatalogHooks;
 use models::paimon::object_stores::MemoryObjectStore;
 use models::paimon::{
     CommitMode, CommitOutcome, CommitRequest, CompactionKind, FilesystemCatalog, LakeAccess, PaimonTable, Precondition,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use models::contract::{
     Coordinator, FailureCode, Host, LAKESTREAM_ENABLED, RoundEnd, Store, TablePath, TableSchema, TieringAssignment,
 };
-use models::paimon::FilesystemCatalog;
+use models::paimon::{Catalog, FilesystemCatalog};
 
 use crate::faults::FaultyStore;
 use crate::fixture::{

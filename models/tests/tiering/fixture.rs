@@ -13,7 +13,7 @@ use models::contract::{
 };
 use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
-use models::paimon::{LakeAccess, PaimonTable, Snapshot};
+use models::paimon::{FilesystemCatalog, LakeAccess, PaimonTable, Snapshot};
 use models::store::InMemoryStore;
 use models::tiering::{TieringCoordinator, offsets_of};
 
@@ -149,7 +149,7 @@ pub fn coordinator_of(store: Rc<dyn Store>, lake: LakeAccess, environment: &Rc<d
         heartbeat_timeout_ms: HEARTBEAT_TIMEOUT_MS,
         check_interval_ms: CHECK_INTERVAL_MS,
     };
-    TieringCoordinator::new(store, lake, environment.clone(), config)
+    TieringCoordinator::new(store, Rc::new(FilesystemCatalog::new(lake)), environment.clone(), config)
 }
 
 /// A worker's timings.

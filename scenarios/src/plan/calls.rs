@@ -9,6 +9,8 @@ pub const STORE: &str = "store";
 pub const COORDINATOR: &str = "coordinator";
 /// The storage under the lake: a part that is called and never calls.
 pub const LAKE: &str = "lake";
+/// The host of the SQL database of a JDBC catalog. Other catalogs have none.
+pub const METASTORE: &str = "metastore";
 /// All tiering workers together, as the caller of a call. One worker is the host `tiering-1`, `tiering-2` …
 pub const TIERING: &str = "tiering";
 
@@ -44,6 +46,10 @@ pub const COORDINATOR_CALLS: &[&str] = &[
     "end-round",
 ];
 
+/// The calls of a JDBC catalog's database.
+pub const METASTORE_CALLS: &[&str] =
+    &["entry", "insert-table", "rename-table", "drop-table", "settle", "view", "insert-view"];
+
 /// The calls that are about no table; each other one is about exactly one.
 pub const CALLS_ABOUT_NO_TABLE: &[&str] = &["store.tables", "coordinator.request-table"];
 
@@ -61,7 +67,7 @@ pub fn tiering_worker(number: u32) -> String {
 
 /// Whether a host of the system, or a caller, has such a name, so that no session may have it.
 pub fn is_system_name(name: &str) -> bool {
-    [STORE, COORDINATOR, LAKE].contains(&name) || name.starts_with(TIERING)
+    [STORE, COORDINATOR, LAKE, METASTORE].contains(&name) || name.starts_with(TIERING)
 }
 
 /// Whether there is a call `part.method`. The error says what was expected.
@@ -69,6 +75,7 @@ pub fn check_call(call: &str) -> Result<(), String> {
     let known = match call.split_once('.') {
         Some((STORE, method)) => STORE_CALLS.contains(&method),
         Some((COORDINATOR, method)) => COORDINATOR_CALLS.contains(&method),
+        Some((METASTORE, method)) => METASTORE_CALLS.contains(&method),
         Some((LAKE, method)) => method
             .split_once('-')
             .is_some_and(|(verb, object)| LAKE_VERBS.contains(&verb) && LAKE_OBJECTS.contains(&object)),
@@ -78,10 +85,11 @@ pub fn check_call(call: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "expected a call of store ({}), coordinator ({}) or lake (one of {}, then one of {}, as in lake.put-snapshot), \
+        "expected a call of store ({}), coordinator ({}), metastore ({}) or lake (one of {}, then one of {}, as in lake.put-snapshot), \
          found `{call}`",
         STORE_CALLS.join(", "),
         COORDINATOR_CALLS.join(", "),
+        METASTORE_CALLS.join(", "),
         LAKE_VERBS.join(", "),
         LAKE_OBJECTS.join(", "),
     ))
@@ -93,7 +101,9 @@ mod tests {
 
     #[test]
     fn calls_are_known_by_part_and_method() {
-        for call in ["store.append", "coordinator.request-table", "lake.put-manifest-list", "lake.get-data"] {
+        for call in
+            ["store.append", "coordinator.request-table", "lake.put-manifest-list", "lake.get-data", "metastore.settle"]
+        {
             assert_eq!(check_call(call), Ok(()));
         }
         for call in ["store.put-data", "lake.append", "lake.put", "append", "lake.put-nothing", "client.append"] {
@@ -103,7 +113,7 @@ mod tests {
 
     #[test]
     fn sessions_cannot_be_called_like_hosts() {
-        for name in ["store", "coordinator", "lake", "tiering", "tiering-1", "tiering1"] {
+        for name in ["store", "coordinator", "lake", "metastore", "tiering", "tiering-1", "tiering1"] {
             assert!(is_system_name(name), "{name}");
         }
         assert!(!is_system_name("w1"));

@@ -2,8 +2,8 @@
 //!
 //! 1. Everything that goes wrong is over when the chaos phase ends.
 //! 2. No single window lasts longer than half of the chaos phase.
-//! 3. The store, the coordinator and the lake are each away for at most a third of it, all their windows and the
-//!    restarts that calls cause taken together: most writes must have a chance.
+//! 3. The store, the coordinator, the lake and a catalog's database are each away for at most a third of it, all their
+//!    windows and the restarts that calls cause taken together: most writes must have a chance.
 //! 4. One host fails once at a time: its windows do not overlap. Different hosts may fail together.
 //! 5. A call goes wrong in one way.
 //! 6. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{COORDINATOR, LAKE, STORE};
+use super::calls::{COORDINATOR, LAKE, METASTORE, STORE};
 use super::{Action, CallAddress, CallFault, Fault, Plan};
 
 /// When something is wrong with one host.
@@ -133,7 +133,7 @@ impl<'a> Budget<'a> {
 
     /// Counts the time for which a part is away.
     fn take_away(&mut self, part: &'a str, for_ms: u64) -> Result<(), String> {
-        if ![STORE, COORDINATOR, LAKE].contains(&part) {
+        if ![STORE, COORDINATOR, LAKE, METASTORE].contains(&part) {
             return Ok(());
         }
         let away_ms = self.away_ms.entry(part).or_default();

@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use models::config::SystemConfig;
+use models::config::{CatalogKind, SystemConfig};
 use models::contract::{LAKESTREAM_ENABLED, Side, Statement, TablePath, TableSchema, Value};
 use models::paimon::validate_schema;
 
 use super::calls::{
-    CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, STORE, TIERING, check_call, is_system_name, tiering_worker,
+    CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, METASTORE, STORE, TIERING, check_call, is_system_name, tiering_worker,
 };
 use super::{Action, CallAddress, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement, WRITE_ID};
 
@@ -182,8 +182,11 @@ impl Plan {
                 positive("for_ms", *for_ms)
             }
             Fault::Outage { part, for_ms, .. } => {
-                if ![STORE, COORDINATOR, LAKE].contains(&part.as_str()) {
-                    return Err(format!("expected an outage of store, coordinator or lake, found `{part}`"));
+                if ![STORE, COORDINATOR, LAKE].contains(&part.as_str()) && !self.is_metastore(part) {
+                    return Err(format!(
+                        "expected an outage of store, coordinator, lake or, with a JDBC catalog, metastore, found \
+                         `{part}`"
+                    ));
                 }
                 positive("for_ms", *for_ms)
             }
@@ -193,10 +196,19 @@ impl Plan {
     fn check_host(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
         let workers = self.system.tiering_workers;
         let is_worker = (1..=workers.min(MOST_WORKERS)).any(|number| tiering_worker(number) == host);
-        if host == STORE || host == COORDINATOR || is_worker || is_known_session(host, sessions) {
+        let is_part = host == STORE || host == COORDINATOR || self.is_metastore(host);
+        if is_part || is_worker || is_known_session(host, sessions) {
             return Ok(());
         }
-        Err(format!("expected a host: store, coordinator, tiering-1 to tiering-{workers} or a session, found `{host}`"))
+        Err(format!(
+            "expected a host: store, coordinator, tiering-1 to tiering-{workers}, a session or, with a JDBC catalog, \
+             metastore, found `{host}`"
+        ))
+    }
+
+    /// Whether this is the catalog's database, of a plan that has one.
+    fn is_metastore(&self, host: &str) -> bool {
+        host == METASTORE && self.catalog.kind == CatalogKind::Jdbc
     }
 }
 

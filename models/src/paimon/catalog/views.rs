@@ -1,26 +1,13 @@
-//! Views: queries with a name.
-//!
-//! Paimon's filesystem catalog keeps none. Here each is a file `<database>.db/.views/<view>.json` in the words of
-//! Paimon's REST catalog. Other catalogs look for directories with schema files, so they pass over it; one that drops
-//! a database drops its views. A table of the same name is found before the view.
+//! A view as catalogs keep it. Where it is kept is each catalog's own business.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Failure, FailureCode, TablePath};
+use crate::paimon::DataField;
 
-use super::FilesystemCatalog;
-use super::databases::{check_database_name, database_directory};
-use crate::paimon::exclusive_create::{Created, create_exclusively};
-use crate::paimon::lake_access::before_any_effect;
-use crate::paimon::seal::{check_json, seal_json};
-use crate::paimon::{DataField, FormatError};
-
-const VIEW_SUFFIX: &str = ".json";
-
-/// A view.
+/// A view: a query with a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// The columns of its rows.
@@ -38,97 +25,22 @@ pub struct View {
     pub options: BTreeMap<String, String>,
 }
 
-fn views_directory(database: &str) -> String {
-    format!("{}/.views", database_directory(database))
-}
-
-/// Where a view is; `invalid` if no view can have this name.
-fn view_file(path: &TablePath) -> Result<String, Failure> {
-    check_database_name(path.database())?;
-    let name = path.table();
-    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
-        return Err(Failure::invalid(format!("expected a view name that can be a file, found {name:?}")));
+impl View {
+    /// `invalid` if it shows nothing.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.fields.is_empty() || self.query.trim().is_empty() {
+            return Err(Failure::invalid("expected a view with columns and a query, found none"));
+        }
+        Ok(())
     }
-    Ok(format!("{}/{name}{VIEW_SUFFIX}", views_directory(path.database())))
 }
 
-fn encode_view(view: &View) -> Result<Bytes, Failure> {
-    if view.fields.is_empty() || view.query.trim().is_empty() {
-        return Err(Failure::invalid("expected a view with columns and a query, found none"));
-    }
-    let json = serde_json::to_vec_pretty(view).map_err(|error| Failure::invalid(error.to_string()))?;
-    Ok(seal_json(&Bytes::from(json)))
+/// Nothing has this view's name.
+pub(super) fn no_such_view(path: &TablePath) -> Failure {
+    Failure::not_found(format!("view {path} does not exist in the lake"))
 }
 
-fn taken(path: &TablePath, what: &str) -> Failure {
+/// A table or a view has this name.
+pub(super) fn name_taken(path: &TablePath, what: &str) -> Failure {
     Failure::definite(FailureCode::AlreadyExists, format!("{what} {path} exists already"))
-}
-
-impl FilesystemCatalog {
-    /// The view of this name, `$` and what follows included (C18); `not-found` if there is none.
-    pub async fn view(&self, path: &TablePath) -> Result<View, Failure> {
-        let file = view_file(path)?;
-        let bytes = self.lake.objects.get(&file).await.map_err(|failure| match failure.code {
-            FailureCode::NotFound => Failure::not_found(format!("view {path} does not exist in the lake")),
-            _ => failure,
-        })?;
-        let decoded = check_json(&bytes).and_then(|()| {
-            serde_json::from_slice(&bytes).map_err(|error| FormatError::new(format!("expected a view, found {error}")))
-        });
-        Ok(decoded.map_err(|error| error.within(&file))?)
-    }
-
-    /// Creates a view; `already-exists` if a table or, unless `if_not_exists`, a view has the name.
-    pub async fn create_view(&self, path: &TablePath, view: &View, if_not_exists: bool) -> Result<(), Failure> {
-        let (file, bytes) = (view_file(path)?, encode_view(view)?);
-        if self.table_if_present(path, true).await?.is_some() {
-            return Err(taken(path, "table"));
-        }
-        match create_exclusively(&self.lake, &file, &bytes).await {
-            Created::Ours => Ok(()),
-            Created::Taken if if_not_exists => Ok(()),
-            Created::Taken => Err(taken(path, "view")),
-            Created::Refused(failure) | Created::Unknown(failure) => Err(failure),
-        }
-    }
-
-    /// Replaces a view's definition; `not-found` if there is none.
-    pub async fn alter_view(&self, path: &TablePath, view: &View) -> Result<(), Failure> {
-        let (file, bytes) = (view_file(path)?, encode_view(view)?);
-        self.view(path).await.map_err(before_any_effect)?;
-        self.lake.objects.put(&file, bytes).await
-    }
-
-    /// Drops a view; `not-found` if there is none, unless `if_exists`.
-    pub async fn drop_view(&self, path: &TablePath, if_exists: bool) -> Result<(), Failure> {
-        let file = view_file(path)?;
-        match self.view(path).await {
-            Err(failure) if failure.code == FailureCode::NotFound && if_exists => Ok(()),
-            Err(failure) if failure.code == FailureCode::NotFound => Err(failure),
-            // One that cannot be read can be dropped all the same.
-            _ => self.lake.objects.delete(&file).await,
-        }
-    }
-
-    /// Renames a view; `already-exists` if a table or view has the new name. For a moment both names are there.
-    pub async fn rename_view(&self, from: &TablePath, to: &TablePath, if_exists: bool) -> Result<(), Failure> {
-        let view = match self.view(from).await {
-            Err(failure) if failure.code == FailureCode::NotFound && if_exists => return Ok(()),
-            found => found.map_err(before_any_effect)?,
-        };
-        self.create_view(to, &view, false).await?;
-        self.lake.objects.delete(&view_file(from)?).await.map_err(Failure::made_indefinite)
-    }
-
-    /// The views of a database, ascending; `not-found` if there is no such database.
-    pub async fn list_views(&self, database: &str) -> Result<Vec<String>, Failure> {
-        self.require_database(database).await?;
-        let directory = views_directory(database);
-        let files = self.lake.objects.list(&directory).await?;
-        let name_of = |file: &String| {
-            let name = file.strip_prefix(&directory)?.strip_prefix('/')?.strip_suffix(VIEW_SUFFIX)?;
-            (!name.contains('/')).then(|| name.to_owned())
-        };
-        Ok(files.iter().filter_map(name_of).collect::<BTreeSet<String>>().into_iter().collect())
-    }
 }

@@ -16,7 +16,8 @@ use crate::defects::Defects;
 use crate::paimon::index_manifest::DELETION_VECTORS_INDEX;
 use crate::paimon::object_stores::MemoryObjectStore;
 use crate::paimon::{
-    CommitKind, DeletionVectorMeta, FileKind, FilesystemCatalog, IndexManifestEntry, LakeAccess, ManifestEntry, verify,
+    Catalog, CatalogHooks, CommitKind, DeletionVectorMeta, FileKind, FilesystemCatalog, IndexManifestEntry, LakeAccess,
+    ManifestEntry, verify,
 };
 
 use super::*;

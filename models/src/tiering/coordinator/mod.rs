@@ -23,12 +23,12 @@ use crate::contract::{
     Coordinator, Environment, Failure, Host, RoundEnd, Store, StoreTable, TableId, TablePath, TableSchema,
     TieringAssignment,
 };
-use crate::paimon::{FilesystemCatalog, LakeAccess};
+use crate::paimon::Catalog;
 
 /// The reference coordinator, one process.
 pub struct TieringCoordinator {
     store: Rc<dyn Store>,
-    catalog: FilesystemCatalog,
+    catalog: Rc<dyn Catalog>,
     environment: Rc<dyn Environment>,
     config: CoordinatorConfig,
     /// Durable: written before an epoch leaves the coordinator.
@@ -55,14 +55,13 @@ struct Listing {
 }
 
 impl TieringCoordinator {
-    /// A coordinator that has never given out an epoch. `lake` is where store-side CREATE TABLE makes lake tables.
+    /// A coordinator that has never given out an epoch. `catalog` is where store-side CREATE TABLE makes lake tables.
     pub fn new(
         store: Rc<dyn Store>,
-        lake: LakeAccess,
+        catalog: Rc<dyn Catalog>,
         environment: Rc<dyn Environment>,
         config: CoordinatorConfig,
     ) -> Self {
-        let catalog = FilesystemCatalog::new(lake);
         Self { store, catalog, environment, config, epochs: RefCell::default(), volatile: RefCell::default() }
     }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::contract::{Failure, FailureCode};
 
-use super::FilesystemCatalog;
+use super::{FilesystemCatalog, discard_directory};
 use crate::paimon::exclusive_create::{Created, create_exclusively};
 use crate::paimon::lake_access::before_any_effect;
 
@@ -112,6 +112,6 @@ impl FilesystemCatalog {
                 )));
             }
         }
-        self.discard_directory(&directory, database, known).await
+        discard_directory(&self.lake, &directory, database, known).await
     }
 }
