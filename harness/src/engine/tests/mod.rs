@@ -1,4 +1,5 @@
 //! What the engine promises to everybody who reads its histories.
 
 mod calls;
+mod sessions;
 mod watchdogs;
