@@ -129,7 +129,7 @@ defects! {
     AdviceLostInWrapping, "advice-lost-in-wrapping", "C3", "contract rule 16",
         "a catalog that wraps errors drops the cause, and the advice with it";
     RejectionAfterEffect, "rejection-after-effect", "C22", "contract rule 9",
-        "a refused TRUNCATE has deleted the lake's rows before it is refused";
+        "a refused replace has replaced the table before it is refused";
     OffKeepsRejecting, "off-keeps-rejecting", "C5", "contract rule 11",
         "the guard takes an option that says false for one that is on";
     TruncateAccepted, "truncate-accepted", "C9", "contract rule 41",

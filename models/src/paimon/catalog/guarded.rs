@@ -71,22 +71,27 @@ pub trait Catalog: CatalogHooks {
         };
         match refuse_while_enabled(self.lake(), &table, Guarded::Replace) {
             Ok(()) => replace_in_place(self, &table, schema, subject).await,
-            Err(refused) => self.replace_refused(&table, schema, via, refused).await,
+            Err(refused) => self.replace_refused(&table, schema, via, subject, refused).await,
         }
     }
 
-    /// What becomes of a replace that was refused: the refusal is the answer. The planted bug is what engines do that
-    /// take every failure of a replace for "this catalog cannot" and help themselves.
+    /// What becomes of a replace that was refused: the refusal is the answer and nothing has changed. The planted bugs
+    /// are what engines do that take every failure of a replace for "this catalog cannot" and help themselves, and a
+    /// guard that comes last.
     async fn replace_refused(
         &self,
         table: &PaimonTable,
         schema: &TableSchema,
         via: ReplaceVia,
+        subject: &str,
         refused: Failure,
     ) -> Result<(), Failure> {
         if via != ReplaceVia::Catalog && self.lake().defects.has(Defect::ReplaceFallsBackToDropCreate) {
             self.drop_table(table.path(), true).await?;
             return self.create_table(table.path(), schema, false).await;
+        }
+        if self.lake().defects.has(Defect::RejectionAfterEffect) {
+            replace_in_place(self, table, schema, subject).await?;
         }
         Err(refused)
     }
@@ -96,15 +101,8 @@ pub trait Catalog: CatalogHooks {
     async fn truncate_table(&self, path: &TablePath, subject: &str) -> Result<(), Failure> {
         require_plain(path, "truncated")?;
         let table = self.table(path).await?;
-        if table.schema().lakestream_enabled() {
-            let defects = &self.lake().defects;
-            if defects.has(Defect::TruncateAccepted) {
-                return Ok(());
-            }
-            // A guard that comes last has nothing left to protect (C22).
-            if defects.has(Defect::RejectionAfterEffect) {
-                table.truncate(subject).await?;
-            }
+        if table.schema().lakestream_enabled() && self.lake().defects.has(Defect::TruncateAccepted) {
+            return Ok(());
         }
         refuse_while_enabled(self.lake(), &table, Guarded::Truncate)?;
         table.truncate(subject).await.map(|_| ())

@@ -84,7 +84,7 @@ impl JdbcCatalog {
         };
         match self.guard(&table, Guarded::Replace) {
             Ok(()) => replace_in_place(self, &table, schema, subject).await,
-            Err(refused) => self.replace_refused(&table, schema, via, refused).await,
+            Err(refused) => self.replace_refused(&table, schema, via, subject, refused).await,
         }
     }
 
