@@ -1,5 +1,6 @@
 //! What is wrong with a plan or a scenario is said in one sentence: where, what was expected, what was found.
 
+use models::contract::Side;
 use scenarios::library;
 use scenarios::plan::{Fault, Plan, Step};
 use scenarios::scenario::Scenario;
@@ -203,6 +204,60 @@ fn a_statement_that_nobody_can_mean_is_refused() {
 }
 
 #[test]
+fn a_write_that_contradicts_itself_is_refused() {
+    let partition =
+        |rows: &str| format!(r#"{{"insert":{{"table":"db.a1","partition":{{"dt":"2026-01-01"}},"rows":[{rows}]}}}}"#);
+    let plan = |statement: &str| {
+        let mut plan = scenarios::find("partitioned").unwrap().plan(1);
+        let step = format!(
+            r#"{{"id":"s","run":{{"session":"w1","phase":"chaos","at_ms":1,"deadline_ms":1,"statement":{statement}}}}}"#
+        );
+        plan.steps.push(serde_json::from_str(&step).unwrap());
+        plan.validate()
+    };
+    assert_eq!(plan(&partition(r#"{"id":1,"w":5}"#)), Ok(()));
+    let both = plan(&partition(r#"{"id":1,"w":5,"dt":"2026-01-02"}"#)).unwrap_err();
+    let updates = r#"{"update":{"table":"db.k1","set":{"w":5},"filter":{"id":1}}}"#;
+    let again = refusal(|plan| {
+        for id in ["u1", "u2"] {
+            let step = format!(
+                r#"{{"id":"{id}","run":{{"session":"w1","phase":"chaos","at_ms":1,"deadline_ms":1,"statement":{updates}}}}}"#
+            );
+            plan.steps.push(serde_json::from_str(&step).unwrap());
+        }
+    });
+    let keys_and_filter = r#"{"delete":{"table":"db.k1","keys":[{"id":1}],"filter":{"id":1}}}"#;
+    assert_each(&[
+        (both, "step `s`: expected rows without the columns of their partition, found `dt`"),
+        (again, "step `u2`: expected a `w` that no other row of db.k1 has, found Int(5) again"),
+        (refusal_of_statement("w1", keys_and_filter), "step `s`: expected keys or a filter to delete by, found both"),
+    ]);
+}
+
+#[test]
+fn a_table_of_the_lake_alone_need_not_be_what_the_store_can_serve() {
+    let mut plan = plan();
+    let options = &mut plan.tables[0].schema.options;
+    options.remove("lakestream.enabled");
+    options.insert("merge-engine".to_owned(), "partial-update".to_owned());
+    assert!(plan.validate().unwrap_err().contains("expected option `merge-engine` to be deduplicate"));
+    plan.tables[0].side = Side::Lake;
+    assert_eq!(plan.validate(), Ok(()));
+}
+
+#[test]
+fn tables_that_a_statement_gives_to_the_store_count_in_the_bounds() {
+    let mut plan = plan();
+    let before = plan.bounds().lake_freshness_ms;
+    plan.system.tiering_workers = 1;
+    let alone = plan.bounds().lake_freshness_ms;
+    let step = r#"{"id":"s","run":{"session":"w1","phase":"chaos","at_ms":1,"deadline_ms":1,"statement":{"promote":{"table":"db.k1_p"}}}}"#;
+    plan.steps.push(serde_json::from_str(step).unwrap());
+    assert_eq!(plan.validate(), Ok(()));
+    assert!(before <= alone && alone < plan.bounds().lake_freshness_ms);
+}
+
+#[test]
 fn a_plan_that_cannot_be_read_is_refused_with_its_place() {
     let good = plan().to_json();
     let spoilt = |from: &str, to: &str| {
@@ -254,6 +309,11 @@ fn a_scenario_that_makes_no_sense_is_refused_with_file_and_key() {
             "s.toml: expected each group of `nemeses` to have a name of its own, found \"coordinator-crash\" twice",
         ),
         (spoilt("recovery_ms = 14_000", ""), "missing field `recovery_ms`"),
+        (spoilt("[workload]", "[contract]\n[workload]"), "s.toml: expected `workload` or `contract`, found both"),
+        (
+            spoilt("caller = \"tiering\"", "caller = \"story\""),
+            "s.toml: expected at least one of `workload.stories` for `nemeses` to strike, found none",
+        ),
     ]);
     assert_eq!(Scenario::parse("s.toml", good).as_ref(), Ok(&library()[3]));
 }

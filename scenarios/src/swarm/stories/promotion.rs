@@ -142,9 +142,12 @@ fn unmappable(table: &Table, draw: u64) -> TableSchema {
         (true, 2) => &[("rowkind.field", "v")],
         (true, _) => &[("bucket-function.type", "mod")],
         (false, 0) => &[("bucket-function.type", "mod")],
-        (false, 1) => &[(BUCKET, "-1"), ("row-tracking.enabled", "true")],
-        (false, 2) => &[("deletion-vectors.enabled", "true"), (BUCKET, "-1")],
-        (false, _) => &[(BUCKET, "-1"), ("data-evolution.enabled", "true"), ("row-tracking.enabled", "true")],
+        (false, 1) => &[("deletion-vectors.enabled", "true"), (BUCKET, "-1")],
+        (false, _) => {
+            schema.columns.push(column("p", DataType::Decimal(10, 2), true));
+            schema.partition_keys = vec!["p".to_owned()];
+            &[]
+        }
     };
     for (key, value) in options {
         if (*key, *value) == (BUCKET, "-1") {

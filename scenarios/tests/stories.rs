@@ -1,0 +1,158 @@
+//! What stories and attempts are about happens often enough in a campaign of a thousand seeds.
+
+use models::config::CatalogKind;
+use models::contract::{ColumnChange, Side, Statement};
+use scenarios::plan::{CallFault, Fault, Phase, Plan};
+
+/// How many plans of a scenario the tests look at: fewer than a campaign runs.
+const SEEDS: u64 = 60;
+
+fn plans(scenario: &str) -> Vec<Plan> {
+    let scenario = scenarios::find(scenario).unwrap();
+    (0..SEEDS).map(|seed| scenario.plan(seed)).collect()
+}
+
+/// In how many of the plans such a statement is.
+fn having(plans: &[Plan], is: impl Fn(&Statement) -> bool) -> usize {
+    plans.iter().filter(|plan| plan.statements().any(|(_, planned)| is(&planned.statement))).count()
+}
+
+fn sets(statement: &Statement, key: &str, wanted: &str) -> bool {
+    matches!(statement, Statement::AlterOptions { set, side: Side::Store, .. } if set.get(key).is_some_and(|value| value == wanted))
+}
+
+#[test]
+fn promotions_are_tried_in_every_way_and_broken_in_every_place() {
+    let plans = plans("promotion");
+    let counts = [
+        having(&plans, |statement| matches!(statement, Statement::Promote { partitions: None, .. })),
+        having(&plans, |statement| matches!(statement, Statement::Promote { partitions: Some(_), .. })),
+        having(&plans, |statement| matches!(statement, Statement::Enable { .. })),
+        having(
+            &plans,
+            |statement| matches!(statement, Statement::CreateOnLake { properties, .. } if properties.is_empty()),
+        ),
+        having(
+            &plans,
+            |statement| matches!(statement, Statement::CreateOnLake { properties, .. } if !properties.is_empty()),
+        ),
+        having(&plans, |statement| matches!(statement, Statement::NativeInsert { .. })),
+        having(&plans, |statement| statement.table().table().ends_with("_odd")),
+    ];
+    for (number, wanted) in [60, 15, 30, 25, 10, 55, 15].into_iter().enumerate() {
+        assert!(counts[number] >= wanted, "{number}: {counts:?}");
+    }
+    for call in ["store.begin-load", "store.stage-load", "store.publish-load", "store.register-source-snapshot"] {
+        let dies = |fault: &Fault| match fault {
+            Fault::Call { at, what: CallFault::CallerCrashesBefore { .. } | CallFault::CallerCrashesAfter { .. } } => {
+                at.call == call && at.caller.starts_with('s')
+            }
+            _ => false,
+        };
+        let dying = plans.iter().filter(|plan| plan.faults().any(|(_, fault)| dies(fault))).count();
+        assert!(dying >= 5, "{call}: {dying}");
+    }
+    // Both kinds of table, with a history and without.
+    let keyed = |plan: &Plan, wanted: bool| {
+        plan.tables
+            .iter()
+            .any(|planned| planned.table.table().starts_with("promo") && planned.schema.has_primary_key() == wanted)
+    };
+    for wanted in [false, true] {
+        assert!(plans.iter().filter(|plan| keyed(plan, wanted)).count() >= 20);
+    }
+}
+
+#[test]
+fn what_is_to_be_unmappable_is_a_table_that_the_lake_can_hold() {
+    let mut checked = 0;
+    for plan in plans("promotion") {
+        for (id, planned) in plan.statements() {
+            let Statement::CreateTable { table, schema, side: Side::Lake, .. } = &planned.statement else { continue };
+            assert!(table.table().ends_with("_odd"), "{id}");
+            models::paimon::validate_schema(schema).unwrap_or_else(|failure| panic!("{id}: {}", failure.message));
+            checked += 1;
+        }
+    }
+    assert!(checked >= 20, "{checked}");
+}
+
+#[test]
+fn lives_begin_in_every_way_and_are_switched_by_every_spelling() {
+    let plans = plans("lifecycle");
+    let option = |schema: &models::contract::TableSchema, key: &str| schema.options.get(key).cloned();
+    let counts = [
+        having(&plans, |statement| {
+            matches!(statement, Statement::CreateTable { schema, side: Side::Store, .. }
+            if option(schema, "table.datalake.enabled").is_some())
+        }),
+        having(&plans, |statement| {
+            matches!(statement, Statement::CreateTable { schema, side: Side::Store, .. }
+            if option(schema, "lakestream.enabled").is_some())
+        }),
+        having(&plans, |statement| {
+            matches!(statement, Statement::CreateTable { schema, side: Side::Lake, .. }
+            if schema.position("__timestamp").is_some())
+        }),
+        having(&plans, |statement| sets(statement, "table.datalake.enabled", "false")),
+        having(&plans, |statement| sets(statement, "table.datalake.enabled", "true")),
+        having(
+            &plans,
+            |statement| matches!(statement, Statement::AlterOptions { reset, side: Side::Store, .. } if !reset.is_empty()),
+        ),
+        having(&plans, |statement| matches!(statement, Statement::Enable { .. })),
+        having(&plans, |statement| adds(statement, |name, position| name.starts_with("__") && position.is_none())),
+        having(&plans, |statement| adds(statement, |_, position| position.is_some())),
+    ];
+    assert!(counts.iter().all(|count| *count >= 10), "{counts:?}");
+}
+
+fn adds(statement: &Statement, wanted: impl Fn(&str, Option<&str>) -> bool) -> bool {
+    let Statement::AlterColumns { changes, side: Side::Store, .. } = statement else { return false };
+    changes.iter().any(|change| match change {
+        ColumnChange::Add { column, position } => wanted(&column.name, position.as_deref()),
+        _ => false,
+    })
+}
+
+#[test]
+fn layouts_change_between_describe_and_insert() {
+    let plans = plans("layouts");
+    for plan in &plans {
+        let described = plan
+            .statements()
+            .filter(|(_, planned)| matches!(&planned.statement, Statement::Insert { layout: Some(_), .. }))
+            .count();
+        assert!(described >= 5, "{described}");
+    }
+    let again = having(&plans, |statement| matches!(statement, Statement::CreateTable { side: Side::Store, .. }));
+    let store = having(&plans, |statement| adds(statement, |_, _| true));
+    assert!(again >= 30 && store >= 30, "{again} {store}");
+}
+
+#[test]
+fn definitions_race_on_both_catalogs() {
+    let plans = plans("ddl-races");
+    let jdbc = plans.iter().filter(|plan| plan.catalog.kind == CatalogKind::Jdbc).count();
+    assert!((20..=40).contains(&jdbc), "{jdbc}");
+    let racing = |is: &dyn Fn(&Statement) -> bool| {
+        let races = |plan: &&Plan| {
+            plan.statements()
+                .any(|(_, planned)| planned.phase == Phase::Chaos && planned.session == "c1" && is(&planned.statement))
+        };
+        plans.iter().filter(races).count()
+    };
+    let counts = [
+        racing(&|statement| matches!(statement, Statement::RenameTable { .. })),
+        racing(&|statement| matches!(statement, Statement::AlterColumns { side: Side::Store, .. })),
+        racing(&|statement| matches!(statement, Statement::AlterColumns { side: Side::Lake, .. })),
+        racing(&|statement| matches!(statement, Statement::CreateBranch { .. })),
+        racing(&|statement| matches!(statement, Statement::Insert { branch: Some(_), .. })),
+        racing(&|statement| matches!(statement, Statement::CreateView { .. })),
+        racing(&|statement| matches!(statement, Statement::Update { .. })),
+        racing(&|statement| sets(statement, "lakestream.enabled", "false")),
+    ];
+    for (number, wanted) in [40, 25, 25, 40, 25, 30, 25, 4].into_iter().enumerate() {
+        assert!(counts[number] >= wanted, "{number}: {counts:?}");
+    }
+}
