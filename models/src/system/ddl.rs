@@ -3,7 +3,11 @@
 //! The lake's guards (C1, C2, C9) are the catalog's, so that every user of the catalog meets them; this module must
 //! never decide itself what the contract refuses, and never works around a refusal.
 
-use crate::contract::{Description, Failure, FailureCode, Output, Statement, TablePath, TableSchema};
+use std::collections::BTreeMap;
+
+use crate::contract::{
+    Description, Failure, FailureCode, LAKESTREAM_ENABLED, Output, Statement, TablePath, TableSchema,
+};
 use crate::paimon::PaimonTable;
 
 use super::client::{Client, of_the_store};
@@ -74,6 +78,20 @@ impl Client {
             }
             Statement::AlterOptions { table, set, reset, .. } => {
                 self.patience.once(async |_| coordinator.alter_options(&table, &set, &reset).await).await
+            }
+            Statement::AlterColumns { table, changes, .. } => {
+                self.patience.once(async |_| coordinator.alter_columns(&table, &changes).await).await
+            }
+            Statement::CreateOnLake { table, properties } => {
+                let create = async |_| coordinator.create_table_on_lake(&table, &properties).await;
+                self.patience.once(create).await.map(|_| ())
+            }
+            Statement::Enable { table } => {
+                let enable = BTreeMap::from([(LAKESTREAM_ENABLED.to_owned(), true.to_string())]);
+                self.patience.once(async |_| coordinator.alter_options(&table, &enable, &[]).await).await
+            }
+            Statement::Promote { table, properties, partitions } => {
+                return self.promote(&table, properties, partitions.as_deref()).await;
             }
             Statement::DropTable { table, if_exists, .. } => {
                 let drop = async |_| coordinator.drop_table(&table).await;

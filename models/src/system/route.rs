@@ -36,8 +36,6 @@ pub enum Refusal {
     NotInTheMode,
     /// The changelog of a base table.
     ChangesOfBase,
-    /// A column change on the store's side.
-    StoreColumns,
 }
 
 impl Refusal {
@@ -57,13 +55,6 @@ impl Refusal {
             Self::ChangesOfBase => Failure::definite(
                 FailureCode::Unsupported,
                 format!("the changelog is the lakestream store's: read the changes of `{table}{RT_SUFFIX}`"),
-            ),
-            Self::StoreColumns => Failure::definite(
-                FailureCode::Unsupported,
-                format!(
-                    "the lakestream store cannot change the columns of `{table}`: change them on the lake side, the \
-                     store follows"
-                ),
             ),
         }
     }
@@ -110,9 +101,9 @@ pub fn decide(statement: &Statement) -> Decision {
         Statement::RenameTable { to, .. } if names_real_time(to) => Certain(Refused(Refusal::ReadOnly)),
         _ if !statement.is_read() && names_real_time(statement.table()) => Certain(Refused(Refusal::ReadOnly)),
 
-        // The store's own DDL. Its columns follow the lake's (rule 12), so there is nothing to change there.
-        Statement::AlterColumns { side: Side::Store, .. } => Certain(Refused(Refusal::StoreColumns)),
+        // The store's own DDL.
         Statement::CreateTable { side: Side::Store, .. }
+        | Statement::AlterColumns { side: Side::Store, .. }
         | Statement::AlterOptions { side: Side::Store, .. }
         | Statement::DropTable { side: Side::Store, .. }
         | Statement::Describe { side: Side::Store, .. } => Certain(StoreCatalog),
@@ -161,7 +152,7 @@ fn names_real_time(table: &TablePath) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::Refusal::{ChangesOfBase, NotInTheMode, ReadOnly, StoreColumns, TimeTravel};
+    use super::Refusal::{ChangesOfBase, NotInTheMode, ReadOnly, TimeTravel};
     use super::Route::{LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, UnionRead};
     use super::*;
 
@@ -185,11 +176,7 @@ mod tests {
                 StoreCatalog,
             ),
             (json!({"alter_columns": {"table": "db.t", "changes": []}}), LakeCatalog, LakeCatalog),
-            (
-                json!({"alter_columns": {"table": "db.t", "changes": [], "side": "store"}}),
-                Refused(StoreColumns),
-                Refused(StoreColumns),
-            ),
+            (json!({"alter_columns": {"table": "db.t", "changes": [], "side": "store"}}), StoreCatalog, StoreCatalog),
             (json!({"rename_table": {"table": "db.t", "to": "db.u"}}), LakeCatalog, LakeCatalog),
             (json!({"drop_table": {"table": "db.t"}}), LakeCatalog, LakeCatalog),
             (json!({"drop_table": {"table": "db.t", "side": "store"}}), StoreCatalog, StoreCatalog),
@@ -234,7 +221,7 @@ mod tests {
 
     #[test]
     fn every_refusal_is_definite_and_names_the_table() {
-        for refusal in [ReadOnly, TimeTravel, NotInTheMode, ChangesOfBase, StoreColumns] {
+        for refusal in [ReadOnly, TimeTravel, NotInTheMode, ChangesOfBase] {
             let failure = refusal.failure(&TablePath::new("db", "t"));
             assert!(failure.definite && failure.message.contains("`db.t"), "{failure:?}");
         }

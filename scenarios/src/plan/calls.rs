@@ -19,17 +19,30 @@ pub const STORE_CALLS: &[&str] = &[
     "table",
     "tables",
     "alter-options",
+    "add-columns",
     "append",
     "fetch-log",
     "bucket-offsets",
     "lookup",
     "register-lake-snapshot",
     "registered-snapshots",
+    "begin-load",
+    "stage-load",
+    "publish-load",
+    "register-source-snapshot",
 ];
 
 /// The coordinator's calls.
-pub const COORDINATOR_CALLS: &[&str] =
-    &["create-table", "drop-table", "alter-options", "request-table", "heartbeat", "end-round"];
+pub const COORDINATOR_CALLS: &[&str] = &[
+    "create-table",
+    "drop-table",
+    "create-table-on-lake",
+    "alter-columns",
+    "alter-options",
+    "request-table",
+    "heartbeat",
+    "end-round",
+];
 
 /// The calls that are about no table; each other one is about exactly one.
 pub const CALLS_ABOUT_NO_TABLE: &[&str] = &["store.tables", "coordinator.request-table"];
