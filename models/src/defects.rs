@@ -138,6 +138,40 @@ defects! {
         "the columns of a lake-stream table cannot be changed on the lake side";
     IfExistsGuarded, "if-exists-guarded", "C21", "contract rule 17",
         "RENAME IF EXISTS of a missing table is refused instead of ignored";
+    FalseStored, "false-stored", "C19", "contract rule 51",
+        "leaving the mode writes false into the lake instead of removing the key";
+    ResetThenEnableForgotten, "reset-then-enable-forgotten", "C19", "contract rule 52",
+        "after a reset the store's definition lacks the key, and enabling does not reach the lake";
+    LegacyMarked, "legacy-marked", "C19", "contract rule 54",
+        "a lake table of the legacy layout is put into the mode";
+    SystemColumnAccepted, "system-column-accepted", "C20", "contract rule 58",
+        "a user column may have the name of a system column";
+    ColumnInTheMiddle, "column-in-the-middle", "C20", "contract rule 59",
+        "a store-side ALTER may add a column between others";
+    EnableWithoutIdCheck, "enable-without-id-check", "P2", "contract rule 64",
+        "enabling does not compare the lake's newest snapshot with the registered one";
+    EnableOneSided, "enable-one-sided", "P2", "contract rule 64",
+        "a snapshot that only one side has passes for agreement";
+    LoadNewestNotFixed, "load-newest-not-fixed", "P4", "contract rule 65",
+        "each bucket is loaded from the snapshot that is newest by then";
+    NativeCommitDuringLoadMissed, "native-commit-during-load-missed", "P4", "contract rule 65",
+        "the snapshot that is newest after the load is registered as the one that was loaded";
+    BucketPublishedEarly, "bucket-published-early", "P4", "contract rule 66",
+        "each bucket of a load is visible once it is staged";
+    HalfLoadedEnabledAfterCrash, "half-loaded-enabled-after-crash", "P8", "contract rule 65",
+        "a load that was begun passes for one that is complete";
+    SecondCallLoadsAgain, "second-call-loads-again", "P8", "contract rule 63",
+        "promoting a promoted table loads the lake over what was written since";
+    AppendTableWithOffsets, "append-table-with-offsets", "P3", "contract rule 65",
+        "an append table's source snapshot is registered with the numbers of its rows as offsets";
+    HistoryShadowedByStore, "history-shadowed-by-store", "P5", "fip-25",
+        "a table whose own log was never tiered is read without the lake";
+    UnmappableAccepted, "unmappable-accepted", "P7", "contract rule 70",
+        "definitions that the store cannot hold are promoted all the same";
+    ManagedOptionAccepted, "managed-option-accepted", "P1", "contract rule 63",
+        "creating on the lake takes over options that are the store's to set";
+    PartitionSelectionIgnored, "partition-selection-ignored", "P6", "contract rule 67",
+        "a promotion does not look at its partitions";
 }
 
 impl fmt::Display for Defect {

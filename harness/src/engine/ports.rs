@@ -11,8 +11,9 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use models::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Coordinator, Failure, FetchedLog, LakeSnapshot, ObjectStore,
-    RegisteredSnapshots, RoundEnd, Row, Store, StoreTable, TableId, TablePath, TableSchema, TieringAssignment,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, ColumnChange, Coordinator, Failure, FetchedLog,
+    LakeSnapshot, LoadBegun, LoadSource, ObjectStore, RegisteredSnapshots, RoundEnd, Row, Store, StoreTable, TableId,
+    TablePath, TableSchema, TieredOffsets, TieringAssignment,
 };
 
 use super::network::{Edge, Network};
@@ -112,6 +113,17 @@ impl Store for StorePort {
             .await
     }
 
+    async fn add_columns(&self, path: &TablePath, columns: &[Column]) -> Result<(), Failure> {
+        let store = self.store.clone();
+        let request = (path.clone(), columns.to_vec());
+        self.network
+            .call(&self.edge, "store.add-columns", Some(path.clone()), request, move |(path, columns)| {
+                let store = store.clone();
+                Box::pin(async move { store.add_columns(&path, &columns).await })
+            })
+            .await
+    }
+
     async fn append(&self, request: AppendRequest) -> Result<AppendAck, Failure> {
         let store = self.store.clone();
         let table = self.name_of(request.table_id);
@@ -185,6 +197,57 @@ impl Store for StorePort {
             .await
     }
 
+    async fn begin_load(&self, table_id: TableId, source: LoadSource) -> Result<LoadBegun, Failure> {
+        let store = self.store.clone();
+        let request = (table_id, source);
+        self.network
+            .call(&self.edge, "store.begin-load", self.name_of(table_id), request, move |(table_id, source)| {
+                let store = store.clone();
+                Box::pin(async move { store.begin_load(table_id, source).await })
+            })
+            .await
+    }
+
+    async fn stage_load(
+        &self,
+        table_id: TableId,
+        load_id: u64,
+        bucket: &BucketId,
+        rows: Vec<Row>,
+    ) -> Result<(), Failure> {
+        let store = self.store.clone();
+        let request = (table_id, load_id, bucket.clone(), rows);
+        self.network
+            .call(&self.edge, "store.stage-load", self.name_of(table_id), request, move |request| {
+                let store = store.clone();
+                let (table_id, load_id, bucket, rows) = request;
+                Box::pin(async move { store.stage_load(table_id, load_id, &bucket, rows).await })
+            })
+            .await
+    }
+
+    async fn publish_load(&self, table_id: TableId, load_id: u64) -> Result<TieredOffsets, Failure> {
+        let store = self.store.clone();
+        let request = (table_id, load_id);
+        self.network
+            .call(&self.edge, "store.publish-load", self.name_of(table_id), request, move |(table_id, load_id)| {
+                let store = store.clone();
+                Box::pin(async move { store.publish_load(table_id, load_id).await })
+            })
+            .await
+    }
+
+    async fn register_source_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
+        let store = self.store.clone();
+        let (call, request) = ("store.register-source-snapshot", (table_id, snapshot));
+        self.network
+            .call(&self.edge, call, self.name_of(table_id), request, move |(table_id, snapshot)| {
+                let store = store.clone();
+                Box::pin(async move { store.register_source_snapshot(table_id, snapshot).await })
+            })
+            .await
+    }
+
     async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure> {
         let store = self.store.clone();
         self.network
@@ -240,6 +303,35 @@ impl Coordinator for CoordinatorPort {
             .call(&self.edge, "coordinator.drop-table", Some(path.clone()), path.clone(), move |path| {
                 let coordinator = coordinator.clone();
                 Box::pin(async move { coordinator.drop_table(&path).await })
+            })
+            .await
+    }
+
+    async fn create_table_on_lake(
+        &self,
+        path: &TablePath,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<StoreTable, Failure> {
+        let coordinator = self.coordinator.clone();
+        let (call, request) = ("coordinator.create-table-on-lake", (path.clone(), properties.clone()));
+        let table = self
+            .network
+            .call(&self.edge, call, Some(path.clone()), request, move |(path, properties)| {
+                let coordinator = coordinator.clone();
+                Box::pin(async move { coordinator.create_table_on_lake(&path, &properties).await })
+            })
+            .await?;
+        self.learn(&table);
+        Ok(table)
+    }
+
+    async fn alter_columns(&self, path: &TablePath, changes: &[ColumnChange]) -> Result<(), Failure> {
+        let coordinator = self.coordinator.clone();
+        let request = (path.clone(), changes.to_vec());
+        self.network
+            .call(&self.edge, "coordinator.alter-columns", Some(path.clone()), request, move |(path, changes)| {
+                let coordinator = coordinator.clone();
+                Box::pin(async move { coordinator.alter_columns(&path, &changes).await })
             })
             .await
     }

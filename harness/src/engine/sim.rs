@@ -41,6 +41,9 @@ pub const CAPABILITIES: &[&str] = &[
     "layouts",
     "observe",
     "concurrent",
+    "store-lifecycle",
+    "legacy-layout",
+    "promotion",
 ];
 
 /// Whether the madsim jail is compiled in: then hidden entropy in code that we did not write is a function of the seed.

@@ -164,6 +164,7 @@ impl World {
             builder.catalog(coordinator_host, "coordinator", &coordinator_scope),
             SimulatedEnvironment::new(network, coordinator_host),
             plan.system.coordinator.clone(),
+            defects.clone(),
         ));
         coordinator_host.install(coordinator.clone());
         network.add_host(coordinator_host.clone());

@@ -5,17 +5,18 @@
 //! offset of the lake is the start offset of the log (L6).
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
 use super::failure::Failure;
-use super::names::{BucketId, TableId, TablePath};
-use super::schema::TableSchema;
+use super::names::{BucketId, PartitionValues, TableId, TablePath};
+use super::schema::{Column, TableSchema};
 use super::value::{Row, RowKind};
 
 /// A table as the store knows it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreTable {
     /// Its identity; never reused (L12).
     pub table_id: TableId,
@@ -23,6 +24,20 @@ pub struct StoreTable {
     pub path: TablePath,
     /// Its definition.
     pub schema: Arc<TableSchema>,
+    /// The lake snapshot that a promotion registered: all of it is this table's history, whoever committed it, and none
+    /// of it came through this table's log. `None` for tables that begin with their log.
+    pub source_snapshot_id: Option<u64>,
+}
+
+impl Hash for StoreTable {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { table_id, path, schema, source_snapshot_id } = self;
+        (table_id, path, schema).hash(state);
+        // A table without a source is the ordinary case, and hashes as one that cannot have any.
+        if let Some(snapshot_id) = source_snapshot_id {
+            snapshot_id.hash(state);
+        }
+    }
 }
 
 /// What a client asks to be done to one row of a bucket.
@@ -109,6 +124,28 @@ pub struct RegisteredSnapshots {
     pub readable: Option<LakeSnapshot>,
 }
 
+/// What a bulk load of a key table's state is made from (P4, P6).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LoadSource {
+    /// The one lake snapshot that all rows come from.
+    pub snapshot_id: u64,
+    /// The partitions of that snapshot that are not loaded, in order. They stay readable from the lake, and the store
+    /// takes no writes to them: it could not know the rows before.
+    pub left_out: Vec<PartitionValues>,
+}
+
+/// What the store says to a load that is to begin.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LoadBegun {
+    /// A new, empty staging area. Whatever was staged before is gone.
+    Staging {
+        /// Names the staging area: calls of earlier loads are refused.
+        load_id: u64,
+    },
+    /// This very source is loaded and published already, with these log ends (exclusive).
+    Published(TieredOffsets),
+}
+
 /// The Lakestream Store.
 #[async_trait(?Send)]
 pub trait Store {
@@ -131,6 +168,10 @@ pub trait Store {
         set: &BTreeMap<String, String>,
         reset: &[String],
     ) -> Result<(), Failure>;
+
+    /// Adds nullable columns behind the others. Rows of earlier versions read as if they had NULL there, and a writer
+    /// that still uses an earlier version is understood. Columns that are there already, alike, are left as they are.
+    async fn add_columns(&self, path: &TablePath, columns: &[Column]) -> Result<(), Failure>;
 
     /// Writes one batch to one bucket and answers when it would survive a crash (L1). `not-found` if the table id is
     /// no longer current.
@@ -155,6 +196,27 @@ pub trait Store {
     /// Records that a lake snapshot contains the log up to these offsets. An older snapshot id, or any offset that
     /// would go back, is refused as `rejected` (L8); repeating the newest one is a success without effect.
     async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure>;
+
+    /// Opens a staging area for the state of a disabled key table that nobody has written to; `rejected` otherwise.
+    async fn begin_load(&self, table_id: TableId, source: LoadSource) -> Result<LoadBegun, Failure>;
+
+    /// Puts all rows of one bucket into the staging area, where nobody sees them; a repetition replaces them.
+    /// `rejected` if the load is not the current one.
+    async fn stage_load(
+        &self,
+        table_id: TableId,
+        load_id: u64,
+        bucket: &BucketId,
+        rows: Vec<Row>,
+    ) -> Result<(), Failure>;
+
+    /// Makes the staged rows of all buckets the table's state, in one step, and answers the log ends (exclusive) of
+    /// these buckets. Repeating it is a success without effect; `rejected` if the load is not the current one.
+    async fn publish_load(&self, table_id: TableId, load_id: u64) -> Result<TieredOffsets, Failure>;
+
+    /// Records the lake snapshot that a disabled table's history is (P3, P4). `rejected` if it is enabled or was
+    /// written to, or if it is a key table and no load was published.
+    async fn register_source_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure>;
 
     /// What is registered.
     async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure>;

@@ -3,12 +3,14 @@
 //! A batch enters all three at once, becomes durable in all three at once, and is lost from all three at once. This
 //! module must never know how long a sync takes.
 
+use std::collections::BTreeMap;
+
 use super::changelog;
 use super::layout::Layout;
 use super::log::{Batch, Log};
 use super::state::KeyState;
 use super::writers::{Known, Writers};
-use crate::contract::{AppendAck, AppendRequest, Failure, FetchedLog, Row};
+use crate::contract::{AppendAck, AppendRequest, Failure, FetchedLog, Row, Value};
 
 /// What becomes of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +106,27 @@ impl Bucket {
         self.state.lose_volatile();
     }
 
+    /// Makes these rows, by key, the whole state; the log is left alone.
+    pub fn load(&mut self, rows: BTreeMap<Row, Row>) {
+        self.state = KeyState::loaded(rows);
+    }
+
+    /// Brings rows of earlier versions of the table to this number of columns.
+    pub fn widen(&mut self, column_count: usize) {
+        self.log.rows_mut().for_each(|row| widen(row, column_count));
+        self.state.rows_mut().for_each(|row| widen(row, column_count));
+    }
+
+    /// Whether anything was ever put into the log, durable or not.
+    pub fn has_log(&self) -> bool {
+        self.log.end_offset_exclusive() > 0
+    }
+
+    /// Whether nothing durable was ever here, neither written nor loaded.
+    pub fn is_empty(&self) -> bool {
+        !self.is_written() && self.state.is_empty()
+    }
+
     /// Whether the bucket was ever written, as far as anybody can know.
     pub fn is_written(&self) -> bool {
         self.log_end_offset_exclusive() > 0
@@ -135,6 +158,15 @@ impl Bucket {
     }
 }
 
+/// NULL in the columns that the row's version did not have.
+pub(super) fn widen(row: &mut Row, column_count: usize) {
+    if row.cells().len() < column_count {
+        let mut cells = row.cells().to_vec();
+        cells.resize(column_count, Value::Null);
+        *row = Row::new(cells);
+    }
+}
+
 /// The answer to a batch that was certainly never applied and never will be.
 pub(super) fn overtaken(writer_id: u64, batch_sequence: u64) -> Failure {
     Failure::rejected(format!(
@@ -146,7 +178,7 @@ pub(super) fn overtaken(writer_id: u64, batch_sequence: u64) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::{BucketId, FailureCode, Mutation, TableId, TableSchema, Value};
+    use crate::contract::{BucketId, FailureCode, Mutation, TableId, TableSchema};
 
     const WRITER: u64 = 7;
 

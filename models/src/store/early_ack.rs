@@ -26,6 +26,8 @@ impl DiskImage {
     pub fn restore(&self, tables: &mut Tables) {
         for table in tables.iter_mut() {
             table.buckets = self.0.get(&table.definition.table_id).cloned().unwrap_or_default();
+            // The image may be older than a column.
+            table.widen_rows();
         }
     }
 }

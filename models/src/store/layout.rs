@@ -7,7 +7,8 @@ use crate::contract::{BucketId, Failure, Mutation, Row, TableSchema};
 /// The positions and counts of one table.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    column_count: usize,
+    /// How many columns each version of the table had, oldest first: columns are only ever added, and only last.
+    column_counts: Vec<usize>,
     /// The primary key within a row; `None` for an append table.
     key_positions: Option<Vec<usize>>,
     /// The partition columns within a row.
@@ -28,12 +29,23 @@ impl Layout {
             .map(|partition| key_positions.iter().position(|key| key == partition))
             .collect::<Option<Vec<usize>>>();
         Ok(Self {
-            column_count: schema.columns.len(),
+            column_counts: vec![schema.columns.len()],
             key_positions: schema.has_primary_key().then_some(key_positions),
             partition_positions,
             partition_positions_in_key,
             bucket_count: schema.bucket_count().unwrap_or(1),
         })
+    }
+
+    /// Makes a version with this many columns, all of which came last.
+    pub fn add_version(&mut self, column_count: usize) {
+        self.column_counts.push(column_count);
+    }
+
+    /// The number of columns that rows of earlier versions are to be brought to; `None` if there never was another
+    /// version.
+    pub fn widened_column_count(&self) -> Option<usize> {
+        self.column_counts.last().copied().filter(|_| self.column_counts.len() > 1)
     }
 
     /// The primary key within a row; `None` for an append table.
@@ -66,7 +78,7 @@ impl Layout {
         for mutation in mutations {
             let (cells, partition_positions) = match mutation {
                 Mutation::Put(row) => {
-                    check_count("cells in a row", self.column_count, row)?;
+                    self.check_row(row)?;
                     (row, Some(&self.partition_positions))
                 }
                 Mutation::Delete(key) => {
@@ -86,6 +98,17 @@ impl Layout {
             }
         }
         Ok(())
+    }
+}
+
+impl Layout {
+    /// `invalid` if the row has the cells of no version: a writer may not have heard of the newest yet.
+    fn check_row(&self, row: &Row) -> Result<(), Failure> {
+        let newest = self.column_counts.last().copied().unwrap_or_default();
+        if self.column_counts.contains(&row.cells().len()) {
+            return Ok(());
+        }
+        check_count("cells in a row", newest, row)
     }
 }
 

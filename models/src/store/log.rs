@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::contract::{Failure, FetchedLog, LogRecord};
+use crate::contract::{Failure, FetchedLog, LogRecord, Row};
 
 /// One write to the bucket.
 #[derive(Clone, Debug)]
@@ -103,6 +103,12 @@ impl Log {
             records.extend_from_slice(&batch.records[from..to]);
         }
         Ok(FetchedLog { records, next_offset_inclusive: stop_offset_exclusive })
+    }
+
+    /// The rows of all records, durable or not, to change them.
+    pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        let batches = self.durable.iter_mut().chain(&mut self.tail);
+        batches.flat_map(|batch| batch.records.iter_mut().map(|record| &mut record.row))
     }
 
     /// Removes whole durable batches from the log start while they arrived before the given time and end at or before

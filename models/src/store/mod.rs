@@ -9,6 +9,7 @@ mod bucket;
 mod changelog;
 mod early_ack;
 mod layout;
+mod loading;
 mod log;
 mod observe;
 mod registry;
@@ -25,11 +26,13 @@ use async_trait::async_trait;
 
 use self::bucket::Admission;
 use self::early_ack::DiskImage;
+pub(crate) use self::loading::is_promoted;
 use self::tables::Tables;
 use crate::config::StoreConfig;
 use crate::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Environment, Failure, FetchedLog, Host, LakeSnapshot,
-    Observation, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath, TableSchema,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FetchedLog, Host, LakeSnapshot,
+    LoadBegun, LoadSource, Observation, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath, TableSchema,
+    TieredOffsets,
 };
 use crate::defects::{Defect, Defects};
 
@@ -128,6 +131,10 @@ impl Store for InMemoryStore {
         self.tables.borrow_mut().alter_options(path, set, reset)
     }
 
+    async fn add_columns(&self, path: &TablePath, columns: &[Column]) -> Result<(), Failure> {
+        self.tables.borrow_mut().add_columns(path, columns)
+    }
+
     async fn append(&self, request: AppendRequest) -> Result<AppendAck, Failure> {
         let (table_id, bucket) = (request.table_id, request.bucket.clone());
         let (writer_id, batch_sequence) = (request.writer_id, request.batch_sequence);
@@ -190,6 +197,28 @@ impl Store for InMemoryStore {
         table.registry.register(snapshot)
     }
 
+    async fn begin_load(&self, table_id: TableId, source: LoadSource) -> Result<LoadBegun, Failure> {
+        self.tables.borrow_mut().get_mut(table_id)?.begin_load(source, &self.defects)
+    }
+
+    async fn stage_load(
+        &self,
+        table_id: TableId,
+        load_id: u64,
+        bucket: &BucketId,
+        rows: Vec<Row>,
+    ) -> Result<(), Failure> {
+        self.tables.borrow_mut().get_mut(table_id)?.stage_load(load_id, bucket, rows, &self.defects)
+    }
+
+    async fn publish_load(&self, table_id: TableId, load_id: u64) -> Result<TieredOffsets, Failure> {
+        self.tables.borrow_mut().get_mut(table_id)?.publish_load(load_id, &self.defects)
+    }
+
+    async fn register_source_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
+        self.tables.borrow_mut().get_mut(table_id)?.register_source(snapshot, &self.defects)
+    }
+
     async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure> {
         Ok(self.tables.borrow().get(table_id)?.registry.snapshots())
     }
@@ -203,7 +232,8 @@ impl Host for InMemoryStore {
             for bucket in table.buckets.values_mut() {
                 bucket.crash();
             }
-            table.buckets.retain(|_, bucket| bucket.is_written());
+            table.buckets.retain(|_, bucket| !bucket.is_empty());
+            table.loading.crash();
         }
         // Planted bug ack-before-durable: what was acked since the last background sync is gone too.
         if self.defects.has(Defect::AckBeforeDurable) {

@@ -64,6 +64,22 @@ impl KeyState {
         }
     }
 
+    /// A state of these rows, by key, all of them durable.
+    pub fn loaded(rows: BTreeMap<Row, Row>) -> Self {
+        Self { durable: rows, ..Self::default() }
+    }
+
+    /// Whether no key has a durable row.
+    pub fn is_empty(&self) -> bool {
+        self.durable.is_empty()
+    }
+
+    /// All rows, durable or not, to change them; their keys stay.
+    pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        let staged = self.pending.iter_mut().map(|(_, volatile)| volatile).chain(self.overlay.values_mut());
+        self.durable.values_mut().chain(staged.filter_map(|volatile| volatile.row.as_mut()))
+    }
+
     /// What a crash does: only what is durable stays.
     pub fn lose_volatile(&mut self) {
         self.overlay.clear();

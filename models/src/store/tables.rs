@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::bucket::{Admission, Bucket};
+use super::bucket::{Admission, Bucket, widen};
 use super::layout::Layout;
+use super::loading::Loading;
 use super::registry::Registry;
 use crate::contract::{
-    AppendRequest, BUCKET, BUCKET_KEY, BucketId, Failure, FailureCode, StoreTable, TableId, TablePath, TableSchema,
+    AppendRequest, BUCKET, BUCKET_KEY, BucketId, Column, Failure, FailureCode, Mutation, StoreTable, TableId,
+    TablePath, TableSchema,
 };
 
 /// One table.
@@ -24,15 +26,72 @@ pub(super) struct Table {
     pub buckets: BTreeMap<BucketId, Bucket>,
     /// What of its log the lake contains.
     pub registry: Registry,
+    /// What became of bulk loads of its state.
+    pub loading: Loading,
 }
 
 impl Table {
     /// Checks a batch and adds it to its bucket's volatile tail; see [`Bucket::append`].
-    pub fn append(&mut self, request: AppendRequest, now_ms: u64, log_deletes: bool) -> Result<Admission, Failure> {
+    pub fn append(&mut self, mut request: AppendRequest, now_ms: u64, log_deletes: bool) -> Result<Admission, Failure> {
         self.layout.check_bucket(&request.bucket)?;
         self.layout.check_mutations(&request.bucket, &request.mutations)?;
+        if self.loading.left_out().contains(&request.bucket.partition) {
+            return Err(Failure::definite(
+                FailureCode::Unsupported,
+                format!(
+                    "expected a partition of {} that its promotion loaded or that came later, found one that was left \
+                     out; it can be read, and not be written, through the store",
+                    self.definition.path
+                ),
+            ));
+        }
+        if let Some(column_count) = self.layout.widened_column_count() {
+            for mutation in &mut request.mutations {
+                if let Mutation::Put(row) = mutation {
+                    widen(row, column_count);
+                }
+            }
+        }
         let bucket = self.buckets.entry(request.bucket.clone()).or_default();
         bucket.append(request, &self.layout, now_ms, log_deletes)
+    }
+
+    /// Adds columns that are not there yet, and brings every row to the new version: a row that was logged before has
+    /// NULL there whenever it is read, so it may as well have it from now on.
+    fn add_columns(&mut self, columns: &[Column]) -> Result<(), Failure> {
+        let mut schema = TableSchema::clone(&self.definition.schema);
+        for column in columns {
+            match schema.position(&column.name).map(|position| &schema.columns[position]) {
+                None if column.nullable => schema.columns.push(column.clone()),
+                Some(present)
+                    if present.data_type.is_like(&column.data_type) && present.nullable == column.nullable => {}
+                None => {
+                    return Err(Failure::rejected(format!(
+                        "expected a nullable column to add to {}, found `{}` NOT NULL, which rows that are there lack",
+                        self.definition.path, column.name
+                    )));
+                }
+                Some(present) => {
+                    return Err(Failure::invalid(format!(
+                        "expected no column `{}` in {}, found one of type {}",
+                        column.name, self.definition.path, present.data_type
+                    )));
+                }
+            }
+        }
+        if schema.columns.len() > self.definition.schema.columns.len() {
+            self.layout.add_version(schema.columns.len());
+            self.widen_rows();
+            self.definition.schema = Arc::new(schema);
+        }
+        Ok(())
+    }
+
+    /// Brings all rows to the newest version.
+    pub fn widen_rows(&mut self) {
+        if let Some(column_count) = self.layout.widened_column_count() {
+            self.buckets.values_mut().for_each(|bucket| bucket.widen(column_count));
+        }
     }
 
     /// The buckets that were ever written, in order.
@@ -80,9 +139,15 @@ impl Tables {
         let layout = Layout::new(schema)?;
         self.ids_given += 1;
         let table_id = TableId(self.ids_given);
-        let definition = StoreTable { table_id, path: path.clone(), schema: Arc::new(schema.clone()) };
-        let table =
-            Table { definition: definition.clone(), layout, buckets: BTreeMap::new(), registry: Registry::default() };
+        let schema = Arc::new(schema.clone());
+        let definition = StoreTable { table_id, path: path.clone(), schema, source_snapshot_id: None };
+        let table = Table {
+            definition: definition.clone(),
+            layout,
+            buckets: BTreeMap::new(),
+            registry: Registry::default(),
+            loading: Loading::default(),
+        };
         self.ids.insert(path.clone(), table_id);
         self.by_id.insert(table_id, table);
         Ok(definition)
@@ -104,6 +169,12 @@ impl Tables {
     ) -> Result<(), Failure> {
         let table = self.ids.get(path).and_then(|table_id| self.by_id.get_mut(table_id));
         table.ok_or_else(|| no_table(path))?.alter_options(set, reset)
+    }
+
+    /// Adds columns to a table; see [`crate::contract::Store::add_columns`].
+    pub fn add_columns(&mut self, path: &TablePath, columns: &[Column]) -> Result<(), Failure> {
+        let table = self.ids.get(path).and_then(|table_id| self.by_id.get_mut(table_id));
+        table.ok_or_else(|| no_table(path))?.add_columns(columns)
     }
 
     /// The table of this name; `not-found` if there is none.

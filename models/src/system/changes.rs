@@ -114,7 +114,9 @@ struct ChangeReader<'a> {
 impl ChangeReader<'_> {
     /// Where the changelog begins today; `None` if the lake's end was trimmed off the log meanwhile.
     async fn earliest(&self, buckets: &[BucketOffsets]) -> Result<Option<Position>, Failure> {
-        if buckets.iter().all(|offsets| offsets.log_start_offset_inclusive == 0) {
+        // The history of a promoted table never was in its log (P5).
+        let begins_with_log = self.source.store_table.source_snapshot_id.is_none();
+        if begins_with_log && buckets.iter().all(|offsets| offsets.log_start_offset_inclusive == 0) {
             return Ok(Some(Position { lake: None, log: TieredOffsets::new() }));
         }
         let lake = self.source.lake_part().await?;

@@ -114,6 +114,20 @@ impl Client {
             Statement::AlterOptions { table, set, reset, .. } => {
                 self.patience.once(async |_| coordinator.alter_options(&table, &set, &reset).await).await
             }
+            Statement::AlterColumns { table, changes, .. } => {
+                self.patience.once(async |_| coordinator.alter_columns(&table, &changes).await).await
+            }
+            Statement::CreateOnLake { table, properties } => {
+                let create = async |_| coordinator.create_table_on_lake(&table, &properties).await;
+                self.patience.once(create).await.map(|_| ())
+            }
+            Statement::Enable { table } => {
+                let enable = BTreeMap::from([(LAKESTREAM_ENABLED.to_owned(), true.to_string())]);
+                self.patience.once(async |_| coordinator.alter_options(&table, &enable, &[]).await).await
+            }
+            Statement::Promote { table, properties, partitions } => {
+                return self.promote(&table, properties, partitions.as_deref()).await;
+            }
             Statement::DropTable { table, if_exists, .. } => {
                 let drop = async |_| coordinator.drop_table(&table).await;
                 excuse(if_exists, FailureCode::NotFound, self.patience.once(drop).await)

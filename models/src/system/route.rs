@@ -42,8 +42,6 @@ pub enum Refusal {
     NotInTheMode,
     /// The changelog of a base table.
     ChangesOfBase,
-    /// A column change on the store's side.
-    StoreColumns,
     /// A regular write to a branch of a table in the mode (rule 42, C12).
     BranchInTheMode,
     /// Two branches for one write, by the table's name and beside it.
@@ -75,13 +73,6 @@ impl Refusal {
             Self::ChangesOfBase => Failure::definite(
                 FailureCode::Unsupported,
                 format!("the changelog is the lakestream store's: read the changes of `{table}{RT_SUFFIX}`"),
-            ),
-            Self::StoreColumns => Failure::definite(
-                FailureCode::Unsupported,
-                format!(
-                    "the lakestream store cannot change the columns of `{table}`: change them on the lake side, the \
-                     store follows"
-                ),
             ),
             Self::BranchInTheMode => Failure::rejected(format!(
                 "`{table}` is a lake-stream table, and the lakestream store knows no branches: write to the table \
@@ -151,10 +142,10 @@ pub fn decide(statement: &Statement) -> Decision {
             Certain(Refused(Refusal::ReadOnly))
         }
 
-        // The store's own DDL. Its columns follow the lake's (rule 12), so there is nothing to change there.
-        (Statement::AlterColumns { side: Side::Store, .. }, _) => Certain(Refused(Refusal::StoreColumns)),
+        // The store's own DDL.
         (
             Statement::CreateTable { side: Side::Store, .. }
+            | Statement::AlterColumns { side: Side::Store, .. }
             | Statement::AlterOptions { side: Side::Store, .. }
             | Statement::DropTable { side: Side::Store, .. }
             | Statement::Describe { side: Side::Store, .. }
@@ -222,8 +213,8 @@ mod tests {
     use serde_json::json;
 
     use super::Refusal::{
-        BranchInTheMode, ChangesOfBase, NoKey, NoSuchName, NoTimeTravel, NotInTheMode, ReadOnly, StoreColumns,
-        SystemTable, TimeTravel, TwoBranches,
+        BranchInTheMode, ChangesOfBase, NoKey, NoSuchName, NoTimeTravel, NotInTheMode, ReadOnly, SystemTable,
+        TimeTravel, TwoBranches,
     };
     use super::Route::{
         LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, SystemRead, UnionRead, ViewOnly,
@@ -250,11 +241,7 @@ mod tests {
                 StoreCatalog,
             ),
             (json!({"alter_columns": {"table": "db.t", "changes": []}}), LakeCatalog, LakeCatalog),
-            (
-                json!({"alter_columns": {"table": "db.t", "changes": [], "side": "store"}}),
-                Refused(StoreColumns),
-                Refused(StoreColumns),
-            ),
+            (json!({"alter_columns": {"table": "db.t", "changes": [], "side": "store"}}), StoreCatalog, StoreCatalog),
             (json!({"rename_table": {"table": "db.t", "to": "db.u"}}), LakeCatalog, LakeCatalog),
             (json!({"drop_table": {"table": "db.t"}}), LakeCatalog, LakeCatalog),
             (json!({"drop_table": {"table": "db.t", "side": "store"}}), StoreCatalog, StoreCatalog),
@@ -342,7 +329,6 @@ mod tests {
             TimeTravel,
             NotInTheMode,
             ChangesOfBase,
-            StoreColumns,
             BranchInTheMode,
             TwoBranches,
             SystemTable,

@@ -170,11 +170,19 @@ impl<'a> UnionSource<'a> {
         };
         let newest_tiering = async || table.newest_snapshot_of_user(&newest, TIERING_COMMIT_USER).await;
         let Some(tiering) = patience.read(newest_tiering).await? else {
+            // Planted bug history-shadowed-by-store: what did not come through a log is not looked for.
+            if self.client.lake.defects.has(Defect::HistoryShadowedByStore) {
+                return Ok(LakePart::NOTHING);
+            }
             return Ok(LakePart { snapshot: Some(newest), offsets: TieredOffsets::new() });
         };
         match offsets_of(&tiering, table.schema()).map_err(|failure| Failure { definite: true, ..failure })? {
             Some((table_id, offsets)) if table_id == self.store_table.table_id => {
                 Ok(LakePart { snapshot: Some(newest), offsets })
+            }
+            // P5: the table was promoted, and what its predecessor left is its history.
+            Some(_) if self.store_table.source_snapshot_id >= Some(tiering.id) => {
+                Ok(LakePart { snapshot: Some(newest), offsets: TieredOffsets::new() })
             }
             // L12: the store's table was created again, and what the lake holds came from its predecessor's log.
             Some(_) => Ok(LakePart::NOTHING),

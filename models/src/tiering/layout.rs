@@ -1,17 +1,33 @@
 //! How a row of the store becomes a row of the lake table.
 //!
-//! Column changes on the lake side touch only the lake table (C7), so the two may differ for a while. This module must
-//! never know why they differ.
+//! Column changes on the lake side touch only the lake table (C7), so the two may differ for a while. A lake table of
+//! the legacy layout has system columns too, which are filled here. This module must never know why columns differ.
 
-use crate::contract::{Failure, Row, TablePath, TableSchema, Value};
+use super::lake_columns::first_system_column;
+use crate::contract::{BucketId, Failure, LogRecord, Row, SYSTEM_COLUMNS, TablePath, TableSchema, Value};
 
 /// Where each cell of a lake row comes from.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RowLayout {
     /// Both definitions have the same columns.
     Same,
-    /// Per lake column its position in the store's row; `None` is a column that only the lake has, NULL in new rows.
-    Mapped(Vec<Option<usize>>),
+    /// Where each cell of the lake's row comes from, column by column.
+    Mapped(Vec<Source>),
+}
+
+/// Where one cell comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// This cell of the store's row.
+    Store(usize),
+    /// Nowhere: only the lake has the column, and new rows have NULL there.
+    Nothing,
+    /// The number of the record's bucket.
+    Bucket,
+    /// The record's offset.
+    Offset,
+    /// When the record was tiered. It was written before; when, the log does not say.
+    Timestamp,
 }
 
 impl RowLayout {
@@ -33,19 +49,32 @@ impl RowLayout {
                 )));
             }
         }
-        Ok(Self::Mapped(lake.columns.iter().map(|column| store.position(&column.name)).collect()))
+        let first_system = first_system_column(path, &lake.columns).ok().flatten().unwrap_or(lake.columns.len());
+        let (user, system) = lake.columns.split_at(first_system);
+        let user = user.iter().map(|column| store.position(&column.name).map_or(Source::Nothing, Source::Store));
+        let system = system.iter().zip(Source::SYSTEM).map(|(_, source)| source);
+        Ok(Self::Mapped(user.chain(system).collect()))
     }
 
-    /// The lake's row.
-    pub(super) fn lake_row(&self, row: Row) -> Row {
-        match self {
-            Self::Same => row,
-            Self::Mapped(sources) => {
-                let cells = sources.iter().map(|source| source.map_or(Value::Null, |position| row[position].clone()));
-                Row::new(cells.collect())
+    /// The lake's row of a record of this bucket that is tiered now, in milliseconds since the epoch.
+    pub(super) fn lake_row(&self, bucket: &BucketId, record: LogRecord, now_ms: u64) -> Row {
+        let Self::Mapped(sources) = self else { return record.row };
+        let cell = |source: &Source| match source {
+            Source::Store(position) => record.row[*position].clone(),
+            Source::Nothing => Value::Null,
+            Source::Bucket => Value::Int(i64::from(bucket.bucket)),
+            Source::Offset => Value::Int(i64::try_from(record.offset).unwrap_or(i64::MAX)),
+            Source::Timestamp => {
+                Value::Timestamp { millis: i64::try_from(now_ms).unwrap_or(i64::MAX), nanos_of_milli: 0 }
             }
-        }
+        };
+        Row::new(sources.iter().map(cell).collect())
     }
+}
+
+impl Source {
+    /// Of the system columns, in their order.
+    const SYSTEM: [Self; SYSTEM_COLUMNS.len()] = [Self::Bucket, Self::Offset, Self::Timestamp];
 }
 
 #[cfg(test)]
@@ -53,7 +82,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::contract::{Column, DataType};
+    use crate::contract::{Column, DataType, RowKind};
 
     fn schema(columns: &[&str]) -> TableSchema {
         let columns =
@@ -73,9 +102,26 @@ mod tests {
     #[test]
     fn a_column_that_only_the_lake_has_is_null() {
         let layout = between(&["a", "b"], &["new", "b", "a"]).unwrap();
-        let row = layout.lake_row(Row::new(vec![Value::Int(1), Value::Int(2)]));
+        let row = lake_row(&layout, vec![Value::Int(1), Value::Int(2)]);
         assert_eq!(row, Row::new(vec![Value::Null, Value::Int(2), Value::Int(1)]));
         assert_eq!(between(&["a"], &["a"]).unwrap(), RowLayout::Same);
+    }
+
+    fn lake_row(layout: &RowLayout, cells: Vec<Value>) -> Row {
+        let record = LogRecord { offset: 8, kind: RowKind::Insert, row: Row::new(cells) };
+        layout.lake_row(&BucketId::unpartitioned(3), record, 70)
+    }
+
+    #[test]
+    fn the_system_columns_of_a_legacy_table_are_filled() {
+        let mut lake = schema(&["a"]);
+        let system =
+            SYSTEM_COLUMNS.map(|(name, data_type)| Column { name: name.to_owned(), data_type, nullable: true });
+        lake.columns.extend(system);
+        let layout = RowLayout::between(&TablePath::new("db", "t"), &schema(&["a"]), &lake).unwrap();
+        let timestamp = Value::Timestamp { millis: 70, nanos_of_milli: 0 };
+        let expected = vec![Value::Int(1), Value::Int(3), Value::Int(8), timestamp];
+        assert_eq!(lake_row(&layout, vec![Value::Int(1)]), Row::new(expected));
     }
 
     #[test]

@@ -29,7 +29,9 @@
 //! L7). Registration in the store only repeats what the lake says; when it is lost, the next round does it again.
 
 mod coordinator;
+mod lake_columns;
 mod layout;
+pub mod mapping;
 mod offsets;
 mod plan;
 mod read;

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 use super::layout::RowLayout;
 use super::plan::SplitRange;
 use crate::config::WorkerConfig;
-use crate::contract::{BucketId, Environment, Failure, FetchedLog, Row, RowKind, Store, TableId, TieredOffsets};
+use crate::contract::{
+    BucketId, Environment, Failure, FetchedLog, LogRecord, Row, RowKind, Store, TableId, TieredOffsets,
+};
 use crate::defects::{Defect, Defects};
 
 /// Where a round reads from, and how.
@@ -20,6 +22,8 @@ pub(super) struct LogReader<'a> {
     /// Whether the table has a primary key.
     pub(super) keyed: bool,
     pub(super) layout: RowLayout,
+    /// How many cells a row has in the definition that the layout was made from.
+    pub(super) column_count: usize,
 }
 
 /// What was read.
@@ -67,6 +71,14 @@ impl LogReader<'_> {
                 range.bucket.bucket, fetched.next_offset_inclusive
             )));
         }
+        // The store answers in its newest version. A row that is wider than the layout knows would lose cells (L13).
+        if let Some(wider) = fetched.records.iter().find(|record| record.row.cells().len() != self.column_count) {
+            return Err(Failure::invalid(format!(
+                "expected rows of {} cells, found one of {}; the table got columns since the round began",
+                self.column_count,
+                wider.row.cells().len()
+            )));
+        }
         Ok(fetched)
     }
 
@@ -79,7 +91,9 @@ impl LogReader<'_> {
         read.advanced.insert(bucket.clone(), fetched.next_offset_inclusive);
         // −U only says what +U replaces; in the lake the key does that.
         let records = fetched.records.into_iter().filter(|record| !self.keyed || record.kind != RowKind::UpdateBefore);
-        let mut changes = records.map(|record| (record.kind, self.layout.lake_row(record.row))).peekable();
+        let now_ms = self.environment.now_ms();
+        let lake_row = |record: LogRecord| (record.kind, self.layout.lake_row(bucket, record, now_ms));
+        let mut changes = records.map(lake_row).peekable();
         if changes.peek().is_some() {
             read.changes.entry(bucket.clone()).or_default().extend(changes);
         }

@@ -1,8 +1,9 @@
 //! Where a round starts: what the lake already contains, and what the store does not know of it yet.
 //!
 //! The lake's newest tiering snapshot is the truth. Whatever happened to the round that made it (a crash after the
-//! commit, a lost answer, a registration that failed), its rows are there, and its offsets say which. This module must
-//! never know how rows are read or written.
+//! commit, a lost answer, a registration that failed), its rows are there, and its offsets say which. A promoted table
+//! begins with its source snapshot, which contains nothing of its log. This module must never know how rows are read or
+//! written.
 
 use super::offsets::offsets_of;
 use super::registration::register;
@@ -45,7 +46,9 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
         Some(newest) => own_snapshot(round, table, newest)?,
         None => None,
     };
-    let lake_id = in_lake.as_ref().map(|snapshot| snapshot.snapshot_id);
+    let in_lake_id = in_lake.as_ref().map(|snapshot| snapshot.snapshot_id);
+    let source_id = round.assignment.table.source_snapshot_id;
+    let lake_id = in_lake_id.or(source_id.filter(|source| base.as_ref().is_some_and(|base| *source <= base.id)));
     let registered_id = registered.map(|snapshot| snapshot.snapshot_id);
     if registered_id > lake_id {
         return Err(Failure::invalid(format!(

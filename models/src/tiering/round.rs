@@ -94,6 +94,7 @@ impl Round<'_> {
             defects: self.defects,
             table_id: self.table_id(),
             keyed: definition.has_primary_key(),
+            column_count: definition.columns.len(),
             layout: RowLayout::between(self.path(), definition, table.schema())?,
         };
         reader.read(ranges, began_ms).await

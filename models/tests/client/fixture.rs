@@ -9,9 +9,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use models::config::{CatalogConfig, ClientConfig, STORE_IDENTIFIER, StoreConfig};
 use models::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Coordinator, Environment, Failure, FailureCode, FetchedLog,
-    LAKESTREAM_ENABLED, LakeSnapshot, Output, RegisteredSnapshots, RoundEnd, Row, RowKind, RowSet, Statement, Store,
-    StoreTable, TIERING_COMMIT_USER, TableId, TablePath, TableSchema, TieredOffsets, TieringAssignment,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, ColumnChange, Coordinator, Environment, Failure,
+    FailureCode, FetchedLog, LAKESTREAM_ENABLED, LakeSnapshot, LoadBegun, LoadSource, Output, RegisteredSnapshots,
+    RoundEnd, Row, RowKind, RowSet, Statement, Store, StoreTable, TIERING_COMMIT_USER, TableId, TablePath, TableSchema,
+    TieredOffsets, TieringAssignment,
 };
 use models::contract::{Host, OFFSETS_PROPERTY};
 use models::defects::{Defect, Defects};
@@ -105,6 +106,32 @@ impl Store for FaultyStore {
         self.reached().alter_options(path, set, reset).await
     }
 
+    async fn add_columns(&self, path: &TablePath, columns: &[Column]) -> Result<(), Failure> {
+        self.reached().add_columns(path, columns).await
+    }
+
+    async fn begin_load(&self, table_id: TableId, source: LoadSource) -> Result<LoadBegun, Failure> {
+        self.reached().begin_load(table_id, source).await
+    }
+
+    async fn stage_load(
+        &self,
+        table_id: TableId,
+        load_id: u64,
+        bucket: &BucketId,
+        rows: Vec<Row>,
+    ) -> Result<(), Failure> {
+        self.reached().stage_load(table_id, load_id, bucket, rows).await
+    }
+
+    async fn publish_load(&self, table_id: TableId, load_id: u64) -> Result<TieredOffsets, Failure> {
+        self.reached().publish_load(table_id, load_id).await
+    }
+
+    async fn register_source_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
+        self.reached().register_source_snapshot(table_id, snapshot).await
+    }
+
     async fn append(&self, request: AppendRequest) -> Result<AppendAck, Failure> {
         self.appends.borrow_mut().push((request.bucket.bucket, request.batch_sequence));
         let fault = self.append_faults.borrow_mut().pop_front().unwrap_or(AppendFault::Works);
@@ -172,6 +199,18 @@ impl Coordinator for HandTiering {
         reset: &[String],
     ) -> Result<(), Failure> {
         self.store.alter_options(path, set, reset).await
+    }
+
+    async fn create_table_on_lake(
+        &self,
+        path: &TablePath,
+        _properties: &BTreeMap<String, String>,
+    ) -> Result<StoreTable, Failure> {
+        self.store.create_table(path, self.catalog.table(path).await?.schema()).await
+    }
+
+    async fn alter_columns(&self, _path: &TablePath, _changes: &[ColumnChange]) -> Result<(), Failure> {
+        Err(Failure::definite(FailureCode::Unsupported, "columns are changed with the real coordinator"))
     }
 
     async fn request_table(&self, _worker: &str) -> Result<Option<TieringAssignment>, Failure> {

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use models::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Environment, Failure, FailureCode, FetchedLog, LakeSnapshot,
-    ObjectStore, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath, TableSchema,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FailureCode, FetchedLog,
+    LakeSnapshot, LoadBegun, LoadSource, ObjectStore, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath,
+    TableSchema, TieredOffsets,
 };
 
 /// A store behind a network.
@@ -84,6 +85,32 @@ impl Store for FaultyStore {
         reset: &[String],
     ) -> Result<(), Failure> {
         self.inner.alter_options(path, set, reset).await
+    }
+
+    async fn add_columns(&self, path: &TablePath, columns: &[Column]) -> Result<(), Failure> {
+        self.inner.add_columns(path, columns).await
+    }
+
+    async fn begin_load(&self, table_id: TableId, source: LoadSource) -> Result<LoadBegun, Failure> {
+        self.inner.begin_load(table_id, source).await
+    }
+
+    async fn stage_load(
+        &self,
+        table_id: TableId,
+        load_id: u64,
+        bucket: &BucketId,
+        rows: Vec<Row>,
+    ) -> Result<(), Failure> {
+        self.inner.stage_load(table_id, load_id, bucket, rows).await
+    }
+
+    async fn publish_load(&self, table_id: TableId, load_id: u64) -> Result<TieredOffsets, Failure> {
+        self.inner.publish_load(table_id, load_id).await
+    }
+
+    async fn register_source_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
+        self.inner.register_source_snapshot(table_id, snapshot).await
     }
 
     async fn append(&self, request: AppendRequest) -> Result<AppendAck, Failure> {

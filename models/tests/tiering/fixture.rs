@@ -58,12 +58,17 @@ pub struct World {
 
 impl World {
     pub fn new() -> Self {
+        Self::with(Defects::none())
+    }
+
+    /// With a coordinator that has these bugs.
+    pub fn with(defects: Defects) -> Self {
         let environment: Rc<dyn Environment> = Rc::new(PausedClock(tokio::time::Instant::now()));
         let objects = MemoryObjectStore::new();
         let lake = lake_of(Rc::new(objects.clone()), &environment);
         let config = StoreConfig { sync_ms: 1, log_ttl_ms: None, retention_interval_ms: 1_000 };
         let store = Rc::new(InMemoryStore::new(environment.clone(), config, Defects::none()));
-        let coordinator = Rc::new(coordinator_of(store.clone(), lake.clone(), &environment));
+        let coordinator = Rc::new(coordinator_with(store.clone(), lake.clone(), &environment, defects));
         Self { environment, objects, lake, store, coordinator, next_batch: Cell::new(0) }
     }
 
@@ -144,12 +149,21 @@ pub fn lake_of(objects: Rc<dyn ObjectStore>, environment: &Rc<dyn Environment>) 
 
 /// A coordinator on this store and lake.
 pub fn coordinator_of(store: Rc<dyn Store>, lake: LakeAccess, environment: &Rc<dyn Environment>) -> TieringCoordinator {
+    coordinator_with(store, lake, environment, Defects::none())
+}
+
+fn coordinator_with(
+    store: Rc<dyn Store>,
+    lake: LakeAccess,
+    environment: &Rc<dyn Environment>,
+    defects: Defects,
+) -> TieringCoordinator {
     let config = CoordinatorConfig {
         freshness_ms: FRESHNESS_MS,
         heartbeat_timeout_ms: HEARTBEAT_TIMEOUT_MS,
         check_interval_ms: CHECK_INTERVAL_MS,
     };
-    TieringCoordinator::new(store, Rc::new(FilesystemCatalog::new(lake)), environment.clone(), config)
+    TieringCoordinator::new(store, Rc::new(FilesystemCatalog::new(lake)), environment.clone(), config, defects)
 }
 
 /// A worker's timings.

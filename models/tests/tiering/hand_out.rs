@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use async_trait::async_trait;
 use models::contract::{
-    Coordinator, Failure, FailureCode, RoundEnd, Store, StoreTable, TableId, TablePath, TableSchema, TieringAssignment,
+    ColumnChange, Coordinator, Failure, FailureCode, RoundEnd, Store, StoreTable, TableId, TablePath, TableSchema,
+    TieringAssignment,
 };
 use models::defects::Defects;
 use models::paimon::LakeAccess;
@@ -45,6 +46,18 @@ impl Coordinator for HandOut {
     }
 
     async fn drop_table(&self, _path: &TablePath) -> Result<(), Failure> {
+        Err(not_scripted())
+    }
+
+    async fn create_table_on_lake(
+        &self,
+        _path: &TablePath,
+        _properties: &BTreeMap<String, String>,
+    ) -> Result<StoreTable, Failure> {
+        Err(not_scripted())
+    }
+
+    async fn alter_columns(&self, _path: &TablePath, _changes: &[ColumnChange]) -> Result<(), Failure> {
         Err(not_scripted())
     }
 

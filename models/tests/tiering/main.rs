@@ -6,4 +6,5 @@ mod defects;
 mod faults;
 mod fixture;
 mod hand_out;
+mod lifecycle;
 mod rounds;

@@ -1,15 +1,21 @@
 //! The store's DDL. "Lake first": the lake table is made or marked before the store's, so that a statement that is cut
 //! short leaves a lake table that says too much, never a store table that cannot be tiered; repeating it completes it.
 //!
+//! The mode has two names here: the store's own, [`DATALAKE_ENABLED`], and the lake's, [`LAKESTREAM_ENABLED`]. They mean
+//! one thing, and definitions are kept with the lake's. A lake table of the legacy layout never gets either (C19).
+//!
 //! Whether a failure is definite depends on the steps before it: once the lake was changed, nothing is certain any more
 //! (C22). This module must never know how tables are tiered.
 
 use std::collections::BTreeMap;
 
-use super::{TieringCoordinator, lake_table};
+use super::{TieringCoordinator, agreement, lake_table};
 use crate::contract::{
-    BUCKET, BUCKET_KEY, Failure, FailureCode, LAKESTREAM_ENABLED, StoreTable, TablePath, TableSchema,
+    BUCKET, BUCKET_KEY, DATALAKE_ENABLED, Failure, FailureCode, LAKESTREAM_ENABLED, StoreTable, TablePath, TableSchema,
 };
+use crate::defects::Defect;
+use crate::paimon::PaimonTable;
+use crate::tiering::lake_columns::{first_system_column, refuse_system_names};
 use crate::tiering::layout::RowLayout;
 
 /// A call that only reads failed, before the statement changed anything.
@@ -34,13 +40,21 @@ pub(super) async fn create_table(
         Err(failure) if failure.code == FailureCode::NotFound => {}
         Err(failure) => return Err(nothing_changed(failure)),
     }
+    refuse_system_names(&schema.columns, &coordinator.defects)?;
     let mut schema = schema.clone();
-    // Written after the user's options: a lake-stream table is what this statement makes (C19).
-    schema.options.insert(LAKESTREAM_ENABLED.to_owned(), true.to_string());
+    let switched = schema.options.remove(DATALAKE_ENABLED);
+    if switched.is_none_or(|value| is_true(&value)) {
+        // Written after the user's options: a lake-stream table is what this statement makes (C19).
+        schema.options.insert(LAKESTREAM_ENABLED.to_owned(), true.to_string());
+    } else {
+        schema.options.remove(LAKESTREAM_ENABLED);
+    }
     lake_table::prepare(coordinator, path, &schema).await?;
     match coordinator.store.create_table(path, &schema).await {
         Ok(table) => {
-            coordinator.track(table.clone());
+            if table.schema.lakestream_enabled() {
+                coordinator.track(table.clone());
+            }
             Ok(table)
         }
         Err(failure) => {
@@ -79,6 +93,7 @@ pub(super) async fn alter_options(
             )));
         }
     }
+    let (set, reset) = &in_the_lakes_words(set, reset);
     let mode = switched_mode(set, reset);
     let table = coordinator.store.table(path).await.map_err(nothing_changed)?;
     if let Some(enable) = mode {
@@ -90,46 +105,99 @@ pub(super) async fn alter_options(
         return Err(if mode.is_some() { failure.made_indefinite() } else { failure });
     }
     match mode {
-        Some(true) => {
-            // Read back: the assignment carries the definition as it is now.
-            match coordinator.store.table(path).await {
-                Ok(table) => coordinator.track(table),
-                Err(failure) => coordinator.note_doubt(&failure.made_indefinite()),
-            }
-        }
+        Some(true) => track_as_it_is(coordinator, path).await,
         Some(false) => coordinator.forget(path),
         None => {}
     }
     Ok(())
 }
 
+/// Tiers the table by its present definition, which it reads back: assignments carry it.
+pub(super) async fn track_as_it_is(coordinator: &TieringCoordinator, path: &TablePath) {
+    match coordinator.store.table(path).await {
+        Ok(table) => coordinator.track(table),
+        Err(failure) => coordinator.note_doubt(&failure.made_indefinite()),
+    }
+}
+
+/// The same statement with the lake's name for the mode in place of the store's. Where it has both, the lake's counts.
+fn in_the_lakes_words(set: &BTreeMap<String, String>, reset: &[String]) -> (BTreeMap<String, String>, Vec<String>) {
+    let (mut set, mut reset) = (set.clone(), reset.to_vec());
+    if let Some(value) = set.remove(DATALAKE_ENABLED) {
+        set.entry(LAKESTREAM_ENABLED.to_owned()).or_insert(value);
+    }
+    for key in &mut reset {
+        if key == DATALAKE_ENABLED {
+            LAKESTREAM_ENABLED.clone_into(key);
+        }
+    }
+    (set, reset)
+}
+
+/// Java's reading of a boolean.
+fn is_true(value: &str) -> bool {
+    value.trim().eq_ignore_ascii_case("true")
+}
+
 /// What the statement says about the mode. Where it both resets and sets, the set counts, as in the store.
 fn switched_mode(set: &BTreeMap<String, String>, reset: &[String]) -> Option<bool> {
     match set.get(LAKESTREAM_ENABLED) {
-        Some(value) => Some(value.trim().eq_ignore_ascii_case("true")),
+        Some(value) => Some(is_true(value)),
         None => reset.iter().any(|key| key == LAKESTREAM_ENABLED).then_some(false),
     }
 }
 
-/// Marks or unmarks the lake table.
+/// Marks or unmarks the lake table, unless it is of the legacy layout.
 async fn switch_lake(coordinator: &TieringCoordinator, table: &StoreTable, enable: bool) -> Result<(), Failure> {
-    if enable {
-        let lake_table = coordinator.catalog.table(&table.path).await.map_err(nothing_changed)?;
-        RowLayout::between(&table.path, &table.schema, lake_table.schema())?;
-        if let Some(what) = lake_table::differing_layout(lake_table.schema(), &table.schema) {
-            return Err(Failure::rejected(format!(
-                "expected the lake table {} to have the store table's {what}, found another; drop or rename the lake \
-                 table first",
-                table.path
-            )));
-        }
-        let set = BTreeMap::from([(LAKESTREAM_ENABLED.to_owned(), true.to_string())]);
-        return coordinator.catalog.alter_options(&table.path, &set, &[]).await;
-    }
-    let reset = [LAKESTREAM_ENABLED.to_owned()];
-    match coordinator.catalog.alter_options(&table.path, &BTreeMap::new(), &reset).await {
+    let lake_table = match coordinator.catalog.table(&table.path).await {
+        Ok(lake_table) => lake_table,
         // Leaving the mode must work whatever became of the lake table.
-        Err(failure) if failure.code == FailureCode::NotFound => Ok(()),
+        Err(failure) if failure.code == FailureCode::NotFound && !enable => return Ok(()),
+        Err(failure) => return Err(nothing_changed(failure)),
+    };
+    if enable {
+        expect_agreement(coordinator, table, &lake_table).await?;
+    }
+    let is_legacy = matches!(first_system_column(&table.path, &lake_table.schema().columns), Ok(Some(_)));
+    // Planted bug legacy-marked: a table of the legacy layout is marked like any other.
+    if is_legacy && !coordinator.defects.has(Defect::LegacyMarked) {
+        return Ok(());
+    }
+    // Planted bug reset-then-enable-forgotten: the old definition lacks the key, and the lake is not told.
+    let forgotten = enable && !table.schema.options.contains_key(LAKESTREAM_ENABLED);
+    if forgotten && coordinator.defects.has(Defect::ResetThenEnableForgotten) {
+        return Ok(());
+    }
+    // Planted bug false-stored: leaving the mode writes `false` where the key should go.
+    let (set, reset) = if enable || coordinator.defects.has(Defect::FalseStored) {
+        (BTreeMap::from([(LAKESTREAM_ENABLED.to_owned(), enable.to_string())]), Vec::new())
+    } else {
+        (BTreeMap::new(), vec![LAKESTREAM_ENABLED.to_owned()])
+    };
+    match coordinator.catalog.alter_options(&table.path, &set, &reset).await {
+        Err(failure) if failure.code == FailureCode::NotFound && !enable => Ok(()),
         answer => answer,
     }
+}
+
+/// `rejected` if the lake table is not the store table's: other columns, another layout, or, where the table was
+/// disabled until now, another history (P2).
+async fn expect_agreement(
+    coordinator: &TieringCoordinator,
+    table: &StoreTable,
+    lake_table: &PaimonTable,
+) -> Result<(), Failure> {
+    let columns = RowLayout::between(&table.path, &table.schema, lake_table.schema());
+    columns.map_err(|failure| Failure::rejected(failure.message))?;
+    if let Some(what) = lake_table::differing_layout(lake_table.schema(), &table.schema) {
+        return Err(Failure::rejected(format!(
+            "expected the lake table {} to have the store table's {what}, found another; drop or rename the lake table \
+             first",
+            table.path
+        )));
+    }
+    if table.schema.lakestream_enabled() {
+        return Ok(());
+    }
+    agreement::expect_same_snapshot(coordinator, table, lake_table).await
 }

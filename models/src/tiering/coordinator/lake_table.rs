@@ -1,14 +1,19 @@
 //! The lake table of a table that is being created in the store.
 //!
 //! A lake table that is there already is taken over only if an earlier create may have left it: same layout, in the
-//! mode, and nothing in it. This module must never know the store.
+//! mode if the statement is, and nothing in it. An empty one of the legacy layout is taken over whatever its options
+//! say, and keeps them (C19). This module must never know the store.
 
 use std::collections::BTreeMap;
 
 use super::TieringCoordinator;
 use super::ddl::nothing_changed;
-use crate::contract::{Failure, FailureCode, OFFSETS_PROPERTY, TIERING_COMMIT_USER, TablePath, TableSchema};
+use crate::contract::{
+    Failure, FailureCode, LAKESTREAM_ENABLED, OFFSETS_PROPERTY, TIERING_COMMIT_USER, TablePath, TableSchema,
+};
+use crate::defects::Defect;
 use crate::paimon::{CommitMode, CommitRequest, PaimonTable, Precondition, Snapshot};
+use crate::tiering::lake_columns::first_system_column;
 
 /// Makes the lake table, or takes over the one that a create that was cut short has left.
 pub(super) async fn prepare(
@@ -24,20 +29,31 @@ pub(super) async fn prepare(
 
 async fn adopt(coordinator: &TieringCoordinator, path: &TablePath, schema: &TableSchema) -> Result<(), Failure> {
     let table = coordinator.catalog.table(path).await.map_err(nothing_changed)?;
-    if !table.schema().has_columns_like(schema) {
+    let columns = &table.schema().columns;
+    let first_system = first_system_column(path, columns)?;
+    let user_columns = columns[..first_system.unwrap_or(columns.len())].to_vec();
+    let user_schema = TableSchema { columns: user_columns, ..TableSchema::clone(table.schema()) };
+    if !user_schema.has_columns_like(schema) {
         return Err(taken(path, "one with other columns"));
     }
     if let Some(what) = differing_layout(table.schema(), schema) {
         return Err(taken(path, &format!("one with another {what}")));
     }
-    if !table.schema().lakestream_enabled() {
-        return Err(taken(path, "one that is not in lake-stream mode"));
+    if first_system.is_none() && table.schema().lakestream_enabled() != schema.lakestream_enabled() {
+        let found = if schema.lakestream_enabled() { "one that is not in" } else { "one that is in" };
+        return Err(taken(path, &format!("{found} lake-stream mode")));
     }
     let latest = table.latest_snapshot().await.map_err(nothing_changed)?;
     if latest.as_ref().is_some_and(|snapshot| !is_fence(snapshot)) {
         return Err(taken(path, "one that has data or the progress of an earlier table"));
     }
-    fence(coordinator, path, &table, latest).await
+    fence(coordinator, path, &table, latest).await?;
+    // Planted bug legacy-marked: a table of the legacy layout is marked like any other.
+    if first_system.is_some() && coordinator.defects.has(Defect::LegacyMarked) {
+        let set = BTreeMap::from([(LAKESTREAM_ENABLED.to_owned(), true.to_string())]);
+        coordinator.catalog.alter_options(path, &set, &[]).await?;
+    }
+    Ok(())
 }
 
 fn taken(path: &TablePath, found: &str) -> Failure {
@@ -81,7 +97,7 @@ async fn fence(
 }
 
 /// Whether this is what [`fence`] commits, on a table that was empty.
-fn is_fence(snapshot: &Snapshot) -> bool {
+pub(super) fn is_fence(snapshot: &Snapshot) -> bool {
     let carries_offsets =
         snapshot.properties.as_ref().is_some_and(|properties| properties.contains_key(OFFSETS_PROPERTY));
     snapshot.commit_user == TIERING_COMMIT_USER && !carries_offsets && snapshot.total_record_count == 0

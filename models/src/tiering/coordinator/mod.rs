@@ -5,6 +5,9 @@
 //! must never be needed for safety: workers are fenced by the lake (see [`crate::tiering`]), so a coordinator that
 //! forgets a holder costs work, never rows.
 
+mod agreement;
+mod columns;
+mod create_on_lake;
 mod ddl;
 mod epochs;
 mod lake_table;
@@ -20,9 +23,10 @@ use self::epochs::EpochLedger;
 use self::states::TieringStates;
 use crate::config::CoordinatorConfig;
 use crate::contract::{
-    Coordinator, Environment, Failure, Host, RoundEnd, Store, StoreTable, TableId, TablePath, TableSchema,
-    TieringAssignment,
+    ColumnChange, Coordinator, Environment, Failure, Host, RoundEnd, Store, StoreTable, TableId, TablePath,
+    TableSchema, TieringAssignment,
 };
+use crate::defects::Defects;
 use crate::paimon::Catalog;
 
 /// The reference coordinator, one process.
@@ -31,6 +35,7 @@ pub struct TieringCoordinator {
     catalog: Rc<dyn Catalog>,
     environment: Rc<dyn Environment>,
     config: CoordinatorConfig,
+    defects: Defects,
     /// Durable: written before an epoch leaves the coordinator.
     epochs: RefCell<EpochLedger>,
     volatile: RefCell<Volatile>,
@@ -61,8 +66,10 @@ impl TieringCoordinator {
         catalog: Rc<dyn Catalog>,
         environment: Rc<dyn Environment>,
         config: CoordinatorConfig,
+        defects: Defects,
     ) -> Self {
-        Self { store, catalog, environment, config, epochs: RefCell::default(), volatile: RefCell::default() }
+        let (epochs, volatile) = Default::default();
+        Self { store, catalog, environment, config, defects, epochs, volatile }
     }
 
     /// Tiers this table from now on, at once.
@@ -150,6 +157,18 @@ impl Coordinator for TieringCoordinator {
 
     async fn drop_table(&self, path: &TablePath) -> Result<(), Failure> {
         ddl::drop_table(self, path).await
+    }
+
+    async fn create_table_on_lake(
+        &self,
+        path: &TablePath,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<StoreTable, Failure> {
+        create_on_lake::create_table_on_lake(self, path, properties).await
+    }
+
+    async fn alter_columns(&self, path: &TablePath, changes: &[ColumnChange]) -> Result<(), Failure> {
+        columns::alter_columns(self, path, changes).await
     }
 
     async fn alter_options(

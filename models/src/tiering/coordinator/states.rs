@@ -197,7 +197,12 @@ mod tests {
             partition_keys: Vec::new(),
             options: BTreeMap::new(),
         };
-        StoreTable { table_id: TableId(table_id), path: TablePath::new("db", name), schema: Arc::new(schema) }
+        StoreTable {
+            table_id: TableId(table_id),
+            path: TablePath::new("db", name),
+            schema: Arc::new(schema),
+            source_snapshot_id: None,
+        }
     }
 
     /// The state machine with its ledger and a clock.
