@@ -50,6 +50,13 @@ fn the_first_seeds_have_every_combination_of_catalog_store_and_table() {
 }
 
 #[test]
+fn a_default_campaign_has_every_combination() {
+    let weights: u64 = scenarios::library().iter().map(|scenario| scenario.weight).sum();
+    let seeds = 1000 * scenarios::find("contract-table").unwrap().weight / weights;
+    assert!(seeds >= contract_combinations().len() as u64, "{seeds}");
+}
+
+#[test]
 fn every_form_is_tried_in_the_mode_and_out_of_it_in_every_combination() {
     for plan in plans() {
         let schema = &plan.tables[0].schema;

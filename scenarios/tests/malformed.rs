@@ -203,28 +203,26 @@ fn a_statement_that_nobody_can_mean_is_refused() {
     ]);
 }
 
+/// A step of session `w1` in the chaos phase.
+fn chaos_step(id: &str, statement: &str) -> Step {
+    let run = r#""session":"w1","phase":"chaos","at_ms":1,"deadline_ms":1"#;
+    serde_json::from_str(&format!(r#"{{"id":"{id}","run":{{{run},"statement":{statement}}}}}"#)).unwrap()
+}
+
 #[test]
 fn a_write_that_contradicts_itself_is_refused() {
     let partition =
         |rows: &str| format!(r#"{{"insert":{{"table":"db.a1","partition":{{"dt":"2026-01-01"}},"rows":[{rows}]}}}}"#);
     let plan = |statement: &str| {
         let mut plan = scenarios::find("partitioned").unwrap().plan(1);
-        let step = format!(
-            r#"{{"id":"s","run":{{"session":"w1","phase":"chaos","at_ms":1,"deadline_ms":1,"statement":{statement}}}}}"#
-        );
-        plan.steps.push(serde_json::from_str(&step).unwrap());
+        plan.steps.push(chaos_step("s", statement));
         plan.validate()
     };
     assert_eq!(plan(&partition(r#"{"id":1,"w":5}"#)), Ok(()));
     let both = plan(&partition(r#"{"id":1,"w":5,"dt":"2026-01-02"}"#)).unwrap_err();
     let updates = r#"{"update":{"table":"db.k1","set":{"w":5},"filter":{"id":1}}}"#;
     let again = refusal(|plan| {
-        for id in ["u1", "u2"] {
-            let step = format!(
-                r#"{{"id":"{id}","run":{{"session":"w1","phase":"chaos","at_ms":1,"deadline_ms":1,"statement":{updates}}}}}"#
-            );
-            plan.steps.push(serde_json::from_str(&step).unwrap());
-        }
+        plan.steps.extend(["u1", "u2"].map(|id| chaos_step(id, updates)));
     });
     let keys_and_filter = r#"{"delete":{"table":"db.k1","keys":[{"id":1}],"filter":{"id":1}}}"#;
     assert_each(&[
@@ -251,8 +249,7 @@ fn tables_that_a_statement_gives_to_the_store_count_in_the_bounds() {
     let before = plan.bounds().lake_freshness_ms;
     plan.system.tiering_workers = 1;
     let alone = plan.bounds().lake_freshness_ms;
-    let step = r#"{"id":"s","run":{"session":"w1","phase":"chaos","at_ms":1,"deadline_ms":1,"statement":{"promote":{"table":"db.k1_p"}}}}"#;
-    plan.steps.push(serde_json::from_str(step).unwrap());
+    plan.steps.push(chaos_step("s", r#"{"promote":{"table":"db.k1_p"}}"#));
     assert_eq!(plan.validate(), Ok(()));
     assert!(before <= alone && alone < plan.bounds().lake_freshness_ms);
 }

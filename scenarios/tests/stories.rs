@@ -18,7 +18,8 @@ fn having(plans: &[Plan], is: impl Fn(&Statement) -> bool) -> usize {
 }
 
 fn sets(statement: &Statement, key: &str, wanted: &str) -> bool {
-    matches!(statement, Statement::AlterOptions { set, side: Side::Store, .. } if set.get(key).is_some_and(|value| value == wanted))
+    let Statement::AlterOptions { set, side: Side::Store, .. } = statement else { return false };
+    set.get(key).is_some_and(|value| value == wanted)
 }
 
 #[test]
@@ -96,15 +97,16 @@ fn lives_begin_in_every_way_and_are_switched_by_every_spelling() {
         }),
         having(&plans, |statement| sets(statement, "table.datalake.enabled", "false")),
         having(&plans, |statement| sets(statement, "table.datalake.enabled", "true")),
-        having(
-            &plans,
-            |statement| matches!(statement, Statement::AlterOptions { reset, side: Side::Store, .. } if !reset.is_empty()),
-        ),
+        having(&plans, resets),
         having(&plans, |statement| matches!(statement, Statement::Enable { .. })),
         having(&plans, |statement| adds(statement, |name, position| name.starts_with("__") && position.is_none())),
         having(&plans, |statement| adds(statement, |_, position| position.is_some())),
     ];
     assert!(counts.iter().all(|count| *count >= 10), "{counts:?}");
+}
+
+fn resets(statement: &Statement) -> bool {
+    matches!(statement, Statement::AlterOptions { reset, side: Side::Store, .. } if !reset.is_empty())
 }
 
 fn adds(statement: &Statement, wanted: impl Fn(&str, Option<&str>) -> bool) -> bool {

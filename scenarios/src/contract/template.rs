@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 use super::Form;
 
 impl Form {
-    /// The statement of this form. `fill` gives what stands for a placeholder, by its name without braces: a text may be
-    /// part of a longer one, as in `{table}$rt`; anything else stands alone. The error says which placeholder is not
-    /// filled in, or what is wrong with the template.
+    /// The statement of this form. `fill` gives what stands for a placeholder, by its name without braces: a text may
+    /// be part of a longer one, as in `{table}$rt`; anything else stands alone. The error says which placeholder is
+    /// not filled in, or what is wrong with the template.
     pub fn statement(&self, fill: &dyn Fn(&str) -> Option<Json>) -> Result<Statement, String> {
         let filled = fill_in(&self.statement, fill).map_err(|found| format!("form {:?}: {found}", self.name))?;
         serde_json::from_value(filled)
