@@ -25,14 +25,14 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::CleanupOnUnknown, "lake-storage"),
     (Defect::DeleteIgnored, "key-upsert-delete"),
     (Defect::ReplaceUnguarded, "append"),
-    (Defect::GuardOnlyInBaseCatalog, "append"),
+    (Defect::GuardOnlyInBaseCatalog, "catalog"),
     (Defect::RejectionWithoutAdvice, "append"),
     (Defect::AdviceLostInWrapping, "append"),
     (Defect::RejectionAfterEffect, "append"),
-    (Defect::OffKeepsRejecting, "append"),
+    (Defect::OffKeepsRejecting, "catalog"),
     (Defect::TruncateAccepted, "append"),
-    (Defect::ColumnChangeRejected, "append"),
-    (Defect::IfExistsGuarded, "append"),
+    (Defect::ColumnChangeRejected, "catalog"),
+    (Defect::IfExistsGuarded, "catalog"),
 ];
 
 /// Bugs of the JDBC catalog alone; the scenario's plans are run with one.

@@ -130,7 +130,7 @@ fn a_fault_that_cannot_strike_is_refused() {
         ),
         (
             refusal_of_fault(r#"{"crash":{"host":"stroe","at_ms":1,"restart_after_ms":1}}"#),
-            "or a session, found `stroe`",
+            "or a session, or, with a JDBC catalog, metastore, found `stroe`",
         ),
         (
             refusal_of_fault(r#"{"pause":{"host":"store","at_ms":1,"for_ms":0}}"#),

@@ -201,7 +201,7 @@ impl Plan {
             return Ok(());
         }
         Err(format!(
-            "expected a host: store, coordinator, tiering-1 to tiering-{workers}, a session or, with a JDBC catalog, \
+            "expected a host: store, coordinator, tiering-1 to tiering-{workers} or a session, or, with a JDBC catalog, \
              metastore, found `{host}`"
         ))
     }
