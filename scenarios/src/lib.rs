@@ -6,6 +6,7 @@
 //! [`library()`] holds the named scenarios; [`scenario::Scenario::plan`] turns one of them and a seed into a
 //! [`plan::Plan`]; [`draw::Draws`] is the luck of both plans and runs.
 
+pub mod contract;
 pub mod draw;
 pub mod fault_kinds;
 pub mod library;
@@ -14,3 +15,4 @@ pub mod scenario;
 mod swarm;
 
 pub use library::{find, library};
+pub use swarm::{contract_combinations, contract_store_state};

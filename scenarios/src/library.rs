@@ -14,6 +14,7 @@ const FILES: &[(&str, &str)] = &[
     ("lake-storage.toml", include_str!("../library/lake-storage.toml")),
     ("store-crash.toml", include_str!("../library/store-crash.toml")),
     ("catalog.toml", include_str!("../library/catalog.toml")),
+    ("contract-table.toml", include_str!("../library/contract-table.toml")),
 ];
 
 /// All scenarios, in the order of `list scenarios`.

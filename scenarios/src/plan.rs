@@ -10,6 +10,7 @@ mod statements;
 mod survivable;
 mod validate;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -60,9 +61,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What the reference system promises with this plan's timings and tables.
+    /// What the reference system promises with this plan's timings and tables: those that the store has at first, and
+    /// those that a statement may give it.
     pub fn bounds(&self) -> Bounds {
-        self.system.bounds(self.tables.iter().filter(|planned| planned.side == Side::Store).count() as u64)
+        let at_first = self.tables.iter().filter(|planned| planned.side == Side::Store).map(|planned| &planned.table);
+        let given = self.statements().filter_map(|(_, planned)| match &planned.statement {
+            Statement::CreateTable { table, side: Side::Store, .. }
+            | Statement::CreateOnLake { table, .. }
+            | Statement::Promote { table, .. } => Some(table),
+            _ => None,
+        });
+        self.system.bounds(at_first.chain(given).collect::<BTreeSet<_>>().len() as u64)
     }
 }
 

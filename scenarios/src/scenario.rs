@@ -3,12 +3,14 @@
 //! A scenario says what may happen; a seed decides what does. It names the properties that its runs exercise. It never
 //! knows an engine or a checker, and it is never written for one planted defect (rule 9).
 
+mod contract;
 mod nemesis;
 mod workload;
 
 use models::contract::Bounds;
 use serde::Deserialize;
 
+pub use contract::ContractTable;
 pub use nemesis::*;
 pub use workload::*;
 
@@ -26,12 +28,17 @@ pub struct Scenario {
     pub exercises: Vec<String>,
     /// What the system may declare at most in any of its runs.
     pub bounds: Bounds,
-    /// What is asked of the system.
-    pub workload: Workload,
+    /// What is asked of the system beside faults. This or `contract`.
+    #[serde(default)]
+    pub workload: Option<Workload>,
+    /// How the contract's table is run. This or `workload`.
+    #[serde(default)]
+    pub contract: Option<ContractTable>,
     /// The reference system's timings.
     #[serde(default)]
     pub timings: Timings,
-    /// What goes wrong.
+    /// What goes wrong beside a workload.
+    #[serde(default)]
     pub nemeses: Nemeses,
 }
 
@@ -62,9 +69,17 @@ impl Scenario {
         if self.exercises.is_empty() {
             return Err("expected key `exercises` to name at least one property, found none".to_owned());
         }
-        self.workload.check()?;
         self.timings.check()?;
-        self.nemeses.check()
+        match (&self.workload, &self.contract) {
+            (Some(workload), None) => {
+                workload.check()?;
+                self.nemeses.check()
+            }
+            (None, Some(contract)) if self.nemeses == Nemeses::default() => contract.check(),
+            (None, Some(_)) => Err("expected no `nemeses` beside `contract`, found some".to_owned()),
+            (Some(_), Some(_)) => Err("expected `workload` or `contract`, found both".to_owned()),
+            (None, None) => Err("expected `workload` or `contract`, found neither".to_owned()),
+        }
     }
 }
 

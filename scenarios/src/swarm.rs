@@ -7,6 +7,7 @@
 
 mod chaos;
 mod closing;
+mod contract_table;
 mod faults;
 mod guards;
 mod session;
@@ -16,15 +17,18 @@ mod timings;
 use models::config::{CatalogConfig, SystemConfig};
 use models::contract::Side;
 
+pub use contract_table::{contract_combinations, contract_store_state};
+
 use crate::draw::{Draws, Place};
 use crate::plan::{Action, PLAN_VERSION, Plan, PlannedTable, Step};
-use crate::scenario::{Range, Scenario};
+use crate::scenario::{Nemeses, Range, Scenario, Workload};
 use session::Cast;
 use tables::Table;
 
 /// What is settled about a run before its first step.
 struct Run<'a> {
-    scenario: &'a Scenario,
+    workload: &'a Workload,
+    nemeses: &'a Nemeses,
     draws: Draws,
     system: SystemConfig,
     chaos_ms: u64,
@@ -45,26 +49,34 @@ impl Scenario {
     pub fn plan(&self, seed: u64) -> Plan {
         // Scenarios with the same seed share no luck.
         let draws = Draws { seed: Draws { seed }.draw("plan", &self.name, "seed", 0) };
+        match (&self.workload, &self.contract) {
+            (Some(workload), _) => self.plan_of_workload(workload, seed, draws),
+            (None, contract) => contract_table::plan(self, &contract.clone().unwrap_or_default(), seed, draws),
+        }
+    }
+
+    fn plan_of_workload(&self, workload: &Workload, seed: u64, draws: Draws) -> Plan {
         let place = draws.at("plan", "run");
         let (system, min_call_ms) = timings::system(&self.timings, draws);
-        let rounds = within(place, "rounds", 0, self.workload.rounds);
-        let chaos = self.workload.chaos_ms;
+        let rounds = within(place, "rounds", 0, workload.rounds);
+        let chaos = workload.chaos_ms;
         let run = Run {
-            scenario: self,
+            workload,
+            nemeses: &self.nemeses,
             draws,
             chaos_ms: (system.coordinator.freshness_ms * rounds).clamp(chaos.least, chaos.most),
             deadline_ms: within(place, "deadline", 0, self.timings.deadline_ms),
             system,
-            tables: tables::lake_stream(&self.workload, draws),
-            guards: tables::guards(self.workload.catalog.as_ref(), draws),
-            plain: tables::plain(self.workload.catalog.as_ref(), draws),
-            overwrites: place.chance("overwrites", 0, self.workload.overwrites_permille.0),
+            tables: tables::lake_stream(workload, draws),
+            guards: tables::guards(workload.catalog.as_ref(), draws),
+            plain: tables::plain(workload.catalog.as_ref(), draws),
+            overwrites: place.chance("overwrites", 0, workload.overwrites_permille.0),
         };
-        let mut cast = Cast::new(&self.workload.sessions, draws);
+        let mut cast = Cast::new(&workload.sessions, draws);
         let mut closing = closing::healed(&run, &mut cast);
         closing.extend(closing::drained(&run, &mut cast));
         let mut chaos = guards::chaos(&run, &mut cast);
-        let statements = within(place, "statements", 0, self.workload.statements);
+        let statements = within(place, "statements", 0, workload.statements);
         let left = statements.saturating_sub((closing.len() + chaos.len()) as u64);
         chaos.extend(chaos::statements(&run, &mut cast, left));
         // By time, so that a plan reads as it happens; the sort is stable and each session's times ascend.

@@ -4,8 +4,9 @@
 //! is only what nobody can mean: unknown tables and columns, cells of another type, keys that are no keys.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use models::contract::{ColumnChange, Filter, RowSet, Statement, TablePath, TableSchema, Value, coerce};
+use models::contract::{ColumnChange, Filter, Row, RowSet, Statement, TablePath, TableSchema, Value, coerce};
 
 use super::WRITE_ID;
 
@@ -44,17 +45,18 @@ pub(super) fn schema_of<'a>(table: &TablePath, tables: &Tables<'a>) -> Result<&'
 pub(super) fn check_statement(statement: &Statement, tables: &Tables<'_>) -> Result<(), String> {
     let schema = schema_of(statement.table(), tables)?;
     match statement {
-        Statement::Insert { rows, .. }
+        Statement::Insert { rows, partition: None, .. }
         | Statement::NativeInsert { rows, .. }
         | Statement::InsertOverwrite { rows, partition: None, .. } => check_rows(rows, schema),
         Statement::InsertOverwrite { rows, partition: Some(partition), .. } => {
-            check_cells(partition, schema)?;
-            match partition.keys().find(|name| !schema.partition_keys.contains(name)) {
-                Some(name) => Err(format!(
-                    "expected values of the partition columns [{}], found `{name}`",
-                    schema.partition_keys.join(", ")
-                )),
-                None => check_rows(rows, schema),
+            check_partition(partition, schema)?;
+            check_rows(rows, schema)
+        }
+        Statement::Insert { rows, partition: Some(partition), .. } => {
+            check_partition(partition, schema)?;
+            match rows.columns.iter().find(|name| partition.contains_key(&***name)) {
+                Some(name) => Err(format!("expected rows without the columns of their partition, found `{name}`")),
+                None => check_rows(&with_cells(rows, partition), schema),
             }
         }
         Statement::Update { set, filter, .. } => {
@@ -118,10 +120,28 @@ pub(super) fn check_statement(statement: &Statement, tables: &Tables<'_>) -> Res
         | Statement::CreateOnLake { .. }
         | Statement::Enable { .. } => Ok(()),
         Statement::CreateView { query_table, .. } => schema_of(query_table, tables).map(|_| ()),
-        Statement::Promote { partitions, .. } => {
-            partitions.iter().flatten().try_for_each(|partition| check_cells(partition, schema))
-        }
+        // A promotion of partitions that there are none of is one of those that a system must refuse (P6).
+        Statement::Promote { .. } => Ok(()),
     }
+}
+
+/// Whether the values are those of partition columns.
+fn check_partition(partition: &Filter, schema: &TableSchema) -> Result<(), String> {
+    check_cells(partition, schema)?;
+    match partition.keys().find(|name| !schema.partition_keys.contains(name)) {
+        Some(name) => Err(format!(
+            "expected values of the partition columns [{}], found `{name}`",
+            schema.partition_keys.join(", ")
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The rows with these cells added to each.
+fn with_cells(rows: &RowSet, cells: &Filter) -> RowSet {
+    let names = rows.columns.iter().cloned().chain(cells.keys().map(|name| Arc::from(name.as_str())));
+    let row = |row: &Row| Row::new(row.cells().iter().cloned().chain(cells.values().cloned()).collect());
+    RowSet { columns: names.collect(), rows: rows.rows.iter().map(row).collect() }
 }
 
 fn check_rows(rows: &RowSet, schema: &TableSchema) -> Result<(), String> {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use models::config::SystemConfig;
-use models::contract::{LAKESTREAM_ENABLED, Statement, TablePath, TableSchema};
+use models::contract::{LAKESTREAM_ENABLED, Side, Statement, TablePath, TableSchema, Value};
 use models::paimon::validate_schema;
 
 use super::calls::{
@@ -53,23 +53,26 @@ impl Plan {
         self.check_survivable()
     }
 
-    /// Whether every row that is written to a table has a write id of its own: reads are judged by it.
+    /// Whether every row that is written to a table has a write id of its own: reads are judged by it. An update gives
+    /// its rows a new one.
     fn check_write_ids(&self) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for (step, planned) in self.statements() {
-            let (Statement::Insert { rows, .. }
-            | Statement::NativeInsert { rows, .. }
-            | Statement::InsertOverwrite { rows, .. }) = &planned.statement
-            else {
-                continue;
+            let ids: Vec<&Value> = match &planned.statement {
+                Statement::Insert { rows, .. }
+                | Statement::NativeInsert { rows, .. }
+                | Statement::InsertOverwrite { rows, .. } => match rows.position(WRITE_ID) {
+                    Some(position) => rows.rows.iter().map(|row| &row[position]).collect(),
+                    None => continue,
+                },
+                Statement::Update { set, .. } => set.get(WRITE_ID).into_iter().collect(),
+                _ => continue,
             };
-            let Some(position) = rows.position(WRITE_ID) else { continue };
-            for row in &rows.rows {
-                if !seen.insert((planned.statement.table(), row[position].clone())) {
+            for id in ids {
+                if !seen.insert((planned.statement.table(), id)) {
                     return Err(format!(
-                        "step `{step}`: expected a `{WRITE_ID}` that no other row of {} has, found {:?} again",
+                        "step `{step}`: expected a `{WRITE_ID}` that no other row of {} has, found {id:?} again",
                         planned.statement.table(),
-                        row[position]
                     ));
                 }
             }
@@ -105,7 +108,7 @@ impl Plan {
     fn check_tables(&self) -> Result<BTreeMap<&TablePath, &TableSchema>, String> {
         let mut tables = BTreeMap::new();
         for planned in &self.tables {
-            check_schema(&planned.schema).map_err(|found| format!("table {}: {found}", planned.table))?;
+            check_schema(&planned.schema, planned.side).map_err(|found| format!("table {}: {found}", planned.table))?;
             if tables.insert(&planned.table, &planned.schema).is_some() {
                 return Err(format!("expected each table to be planned once, found {} twice", planned.table));
             }
@@ -238,11 +241,12 @@ fn check_address(
     }
 }
 
-/// Whether the lake can hold such a table, and the store serve it: all tables of a plan are judged as such, in the mode
-/// or not.
-fn check_schema(schema: &TableSchema) -> Result<(), String> {
+/// Whether the lake can hold such a table and, where it is the store's or declares the mode, the store serve it.
+fn check_schema(schema: &TableSchema, side: Side) -> Result<(), String> {
     let mut served = schema.clone();
-    served.options.insert(LAKESTREAM_ENABLED.to_owned(), "true".to_owned());
+    if side == Side::Store {
+        served.options.insert(LAKESTREAM_ENABLED.to_owned(), "true".to_owned());
+    }
     validate_schema(&served).map_err(|failure| failure.message)?;
     match schema.columns.iter().find(|column| column.nullable && schema.primary_key.contains(&column.name)) {
         None => Ok(()),

@@ -43,7 +43,7 @@ pub(super) const REPLACE_VIAS: [ReplaceVia; 3] = [ReplaceVia::Catalog, ReplaceVi
 /// So many statements of the chaos phase, as the scenario's mix shares them out.
 pub(super) fn statements(run: &Run<'_>, cast: &mut Cast, count: u64) -> Vec<Step> {
     let place = run.draws.at("plan", "chaos");
-    let workload = &run.scenario.workload;
+    let workload = run.workload;
     let reads = count * within(place, "reads-percent", 0, workload.reads_percent) / 100;
     let attempts =
         workload.catalog.as_ref().map_or(0, |mix| count * within(place, "catalog-percent", 0, mix.percent) / 100);
@@ -120,9 +120,7 @@ struct Pace {
 }
 
 fn bursts(run: &Run<'_>, place: Place) -> Option<u64> {
-    place
-        .chance("bursty", 0, run.scenario.workload.bursty_permille.0)
-        .then(|| place.between_inclusive("bursts", 0, 3, 8))
+    place.chance("bursty", 0, run.workload.bursty_permille.0).then(|| place.between_inclusive("bursts", 0, 3, 8))
 }
 
 impl Pace {
@@ -150,7 +148,7 @@ struct Mixes {
 
 impl Mixes {
     fn draw(run: &Run<'_>, place: Place) -> Self {
-        let workload = &run.scenario.workload;
+        let workload = run.workload;
         let reweigh = |site: &str, index: usize, weight: u64| {
             weight * place.pick(site, index as u64, &[1, 2, 2, 4, 8]).copied().unwrap_or(1)
         };
@@ -202,7 +200,7 @@ fn reweighed<T: Copy>(items: &[(u64, T)], reweigh: impl Fn(usize, u64) -> u64) -
 }
 
 fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, early: bool) -> Statement {
-    let count = within(turn.place, "rows", 0, run.scenario.workload.rows_per_write);
+    let count = within(turn.place, "rows", 0, run.workload.rows_per_write);
     let write = match table.kind {
         TableKind::Append => Write::Insert,
         TableKind::Key => turn.place.pick_weighted("write", 0, &mix.writes).copied().unwrap_or(Write::Insert),

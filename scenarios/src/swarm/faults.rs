@@ -46,7 +46,7 @@ fn groups(nemeses: &Nemeses) -> Vec<Group<'_>> {
 
 /// The fault steps of the run.
 pub(super) fn faults(run: &Run<'_>, cast: &Cast) -> Vec<Step> {
-    let all = groups(&run.scenario.nemeses);
+    let all = groups(run.nemeses);
     let place_of = |group: &Group<'_>| run.draws.at("nemesis", group.head().0);
     let mut on: Vec<Group<'_>> =
         all.iter().filter(|group| place_of(group).chance("on", 0, group.head().1.0)).copied().collect();

@@ -5,7 +5,7 @@ use models::contract::Statement;
 
 use super::within;
 use crate::draw::{Draws, Place};
-use crate::plan::{Action, Phase, PlannedStatement, Step};
+use crate::plan::{Action, Phase, PlannedClose, PlannedStatement, Step};
 use crate::scenario::Sessions;
 
 /// One session.
@@ -64,6 +64,12 @@ impl Turn {
     pub(super) fn step(self, at_ms: u64, deadline_ms: u64, statement: Statement) -> Step {
         let Self { id, session, phase, .. } = self;
         Step { id, action: Action::Run(PlannedStatement { session, phase, at_ms, deadline_ms, statement }) }
+    }
+
+    /// The session closes its catalog; `fails` says whether closing the Paimon side of it fails.
+    pub(super) fn close(self, at_ms: u64, fails: bool) -> Step {
+        let Self { id, session, phase, .. } = self;
+        Step { id, action: Action::Close(PlannedClose { session, phase, at_ms, fails }) }
     }
 }
 

@@ -70,6 +70,16 @@ const SMALL_APPEND: TableGroup = TableGroup {
     keys: Range::new(4, 20),
 };
 
+/// A table to try the contract's forms on. It has every optional column, so that one can be dropped.
+pub(super) fn of_contract(name: &str, keyed: bool, partitioned: bool, enabled: bool, draws: Draws) -> Table {
+    let group = TableGroup {
+        kind: if keyed { TableKind::Key } else { TableKind::Append },
+        partitioned_permille: crate::scenario::Permille(if partitioned { 1000 } else { 0 }),
+        ..SMALL_APPEND
+    };
+    Table::with_extras(name, &group, 0, enabled, 1000, draws)
+}
+
 /// Tables that declare the mode on the lake side only.
 pub(super) fn guards(catalog: Option<&CatalogMix>, draws: Draws) -> Vec<Table> {
     let count = catalog.map_or(0, |mix| within(draws.at("plan", "tables"), "guards", 0, mix.guards));
@@ -84,6 +94,18 @@ pub(super) fn plain(catalog: Option<&CatalogMix>, draws: Draws) -> Vec<Table> {
 
 impl Table {
     fn new(name: &str, group: &TableGroup, narrow_permille: u64, enabled: bool, draws: Draws) -> Self {
+        Self::with_extras(name, group, narrow_permille, enabled, 250, draws)
+    }
+
+    /// A table that has each optional column with this probability.
+    fn with_extras(
+        name: &str,
+        group: &TableGroup,
+        narrow_permille: u64,
+        enabled: bool,
+        extras_permille: u64,
+        draws: Draws,
+    ) -> Self {
         let place = draws.at("plan", name);
         let is_key = group.kind == TableKind::Key;
         let partitioned = place.chance("partitioned", 0, group.partitioned_permille.0);
@@ -95,7 +117,7 @@ impl Table {
         ];
         let extras = [("n", DataType::Int), ("d", DataType::Double), ("b", DataType::Boolean)];
         for (index, (name, data_type)) in extras.into_iter().enumerate() {
-            if place.chance("extra-column", index as u64, 250) {
+            if place.chance("extra-column", index as u64, extras_permille) {
                 columns.push(column(name, data_type, true));
             }
         }
