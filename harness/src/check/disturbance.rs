@@ -5,7 +5,7 @@ use models::contract::Statement;
 
 use super::Docket;
 use super::index::{End, Fate, Index, NEVER, Operation};
-use super::table::Table;
+use super::table::{Table, is_promotion};
 use super::timeline::{self, Known, Timeline, mode_switch};
 
 /// Properties that a `noted` event takes out of judgement for its table.
@@ -23,6 +23,8 @@ pub struct Disturbance {
     pub structure_from_n: u64,
     /// Its columns may have changed.
     pub columns_from_n: u64,
+    /// As `content_from_n`, not counting the steps of a promotion: those P5 and P8 judge.
+    pub beside_promotion_from_n: u64,
     /// The position of the operation that disturbed its content first.
     pub cause: Option<usize>,
 }
@@ -35,6 +37,7 @@ impl Disturbance {
             content_from_ms: NEVER,
             structure_from_n: NEVER,
             columns_from_n: NEVER,
+            beside_promotion_from_n: NEVER,
             cause: None,
         };
         for position in of_table {
@@ -44,6 +47,9 @@ impl Disturbance {
             if n < found.content_from_n {
                 (found.content_from_n, found.content_from_ms) = (n, operation.invoked.at_ms);
                 found.cause = Some(*position);
+            }
+            if !is_promotion(operation.statement) {
+                found.beside_promotion_from_n = found.beside_promotion_from_n.min(n);
             }
             match reach {
                 Reach::Content => {}
@@ -76,7 +82,12 @@ fn reach(operation: &Operation, timeline: &Timeline, has_key: bool) -> Option<Re
         Statement::CreateTable { .. } => Some(Reach::Structure),
         Statement::AlterOptions { .. } => mode_switch(operation.statement).map(|_| Reach::Content),
         Statement::AlterColumns { .. } => Some(Reach::Columns),
-        Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. } => has_key.then_some(Reach::Content),
+        // Outside the mode there is no key-value state to go behind.
+        Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. } => {
+            let answered_n = operation.answered().map_or(NEVER, |at| at.n);
+            let outside = timeline.mode.during(operation.invoked.n, answered_n) == Known::No;
+            (has_key && !outside).then_some(Reach::Content)
+        }
         Statement::Delete { filter: Some(_), .. } | Statement::Update { .. } => Some(Reach::Content),
         Statement::Delete { .. } => (!has_key).then_some(Reach::Content),
         Statement::CreateOnLake { .. } | Statement::Enable { .. } | Statement::Promote { .. } => Some(Reach::Structure),
@@ -95,7 +106,9 @@ fn reach(operation: &Operation, timeline: &Timeline, has_key: bool) -> Option<Re
 pub fn note(index: &Index, docket: &mut Docket) {
     let may_have_been_on = |table: &&Table| table.schema.is_some() && !table.timeline.mode.was_never_so();
     for table in index.tables.iter().filter(may_have_been_on) {
-        let Some(cause) = table.disturbance.cause else { continue };
+        // What a promotion makes of the content is P5's and P8's.
+        let told = |cause: &usize| !is_promotion(index.operations[*cause].statement);
+        let Some(cause) = table.disturbance.cause.filter(told) else { continue };
         let text = note_text(&index.operations[cause]);
         for property in SILENCED {
             docket.note(property, text.clone());

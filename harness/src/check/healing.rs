@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use models::contract::{FailureCode, Side, Statement};
 
+use super::catalog::{self, Discovery};
 use super::index::{End, Index, NEVER, Point};
 use super::known_log::Bucket;
+use super::names;
 use super::table::{Table, offset_in};
 use super::timeline::{Known, mode_switch};
 use super::{Docket, prose};
@@ -108,6 +110,7 @@ fn whole_between(table: &Table, from_id: u64, to_id: u64) -> bool {
 /// F8: in the healed phase every allowed statement succeeds within its deadline.
 fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut Docket) {
     let mut served = false;
+    let finds_store = index.history.header.catalog.as_ref().is_none_or(|c| catalog::discovery(c) == Discovery::Found);
     for operation in table.operations.iter().map(|position| &index.operations[*position]) {
         let answered_n = operation.answered().map_or(NEVER, |at| at.n);
         let in_mode = table.timeline.mode.during(operation.invoked.n, answered_n);
@@ -121,8 +124,13 @@ fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut 
         {
             continue;
         }
-        let allowed = if uses_store {
-            in_mode == Known::Yes && store_answered && is_plain_use(operation.statement, table)
+        // A view that bears the name answers instead (C18).
+        let shadowed = names::view_of(operation.statement)
+            .is_some_and(|view| index.names.may_shadow(view, operation.invoked.n, answered_n));
+        let allowed = if shadowed {
+            false
+        } else if uses_store {
+            in_mode == Known::Yes && finds_store && store_answered && is_plain_use(operation.statement, table)
         } else {
             is_plain_use(operation.statement, table) || (in_mode == Known::Yes && turns_off(operation.statement))
         };
@@ -158,7 +166,9 @@ fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut 
 /// Whether the statement needs the store of a table in the mode.
 fn uses_store(statement: &Statement) -> bool {
     match statement {
-        Statement::Insert { table, .. } | Statement::Delete { table, .. } => !table.real_time,
+        Statement::Insert { table, .. } | Statement::Update { table, .. } | Statement::Delete { table, .. } => {
+            !table.real_time
+        }
         Statement::Select { table, .. } | Statement::Lookup { table, .. } | Statement::Changes { table, .. } => {
             table.real_time
         }
@@ -170,11 +180,11 @@ fn uses_store(statement: &Statement) -> bool {
 fn is_plain_use(statement: &Statement, table: &Table) -> bool {
     let Some(schema) = table.schema else { return false };
     match statement {
-        Statement::Insert { table, .. } => !table.real_time,
-        Statement::Delete { table: view, .. } => !view.real_time && table.has_key(),
-        Statement::Select { filter, at_snapshot, .. } => {
-            let knows_columns = filter.keys().all(|column| schema.position(column).is_some());
-            knows_columns && at_snapshot.is_none()
+        // What else may be asked of a write or read is judged by the contract's own properties.
+        Statement::Insert { table, branch: None, layout: None, partition: None, .. } => !table.real_time,
+        Statement::Delete { table: view, filter: None, .. } => !view.real_time && table.has_key(),
+        Statement::Select { filter, at_snapshot: None, at_timestamp_ms: None, .. } => {
+            filter.keys().all(|column| schema.position(column).is_some())
         }
         Statement::Lookup { key, .. } => {
             table.has_key()

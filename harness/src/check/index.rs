@@ -8,7 +8,11 @@ use models::contract::{FailureCode, Output, Statement, TablePath};
 
 use crate::history::{Event, FaultPhase, History, RunPhase};
 
+use super::catalog::Catalogs;
+use super::names::Names;
+use super::sides::{self, Observations};
 use super::table::Table;
+use super::weather::Forecast;
 
 /// The ordinal of what never happens.
 pub const NEVER: u64 = u64::MAX;
@@ -144,6 +148,14 @@ pub struct Index<'h> {
     pub stale_windows: Vec<(u64, u64)>,
     /// When the last event was observed.
     pub last_at_ms: u64,
+    /// What was going wrong, by ordinal.
+    pub forecast: Forecast,
+    /// What each session's catalog did with the store.
+    pub catalogs: Catalogs<'h>,
+    /// Both sides around statements.
+    pub sides: Observations<'h>,
+    /// What names stand for.
+    pub names: Names<'h>,
 }
 
 impl<'h> Index<'h> {
@@ -162,6 +174,7 @@ impl<'h> Index<'h> {
                 paths.insert(path, ());
             }
         }
+        let names = Names::of(&operations);
         let mut index = Self {
             history,
             operations,
@@ -170,6 +183,10 @@ impl<'h> Index<'h> {
             healthy: Vec::new(),
             stale_windows: Vec::new(),
             last_at_ms: history.events.last().map_or(0, |entry| entry.at_ms),
+            forecast: Forecast::of(history),
+            catalogs: Catalogs::of(history),
+            sides: sides::observations(history),
+            names,
         };
         (index.healthy, index.stale_windows) = fault_windows(history, index.last_at_ms);
         index.tables = Table::all(&index, paths.into_keys());

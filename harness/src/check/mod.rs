@@ -3,7 +3,10 @@
 //! A checker sees the history only. It never asks the system under test whether it is right (rule 6), and never knows
 //! which defect, if any, is planted (rule 9). What the history lacks makes a property not exercised, never held.
 
+mod catalog;
+mod column_changes;
 mod content;
+mod contract;
 mod disturbance;
 mod freshness;
 mod hand_off;
@@ -11,15 +14,25 @@ mod healing;
 mod index;
 mod integrity;
 mod known_log;
+mod layouts;
+mod lifecycle;
+mod names;
 mod no_loss;
+mod other_names;
+mod other_side;
 mod permitted;
+mod plain_tables;
+mod promotion;
 pub mod properties;
 mod prose;
 mod rejection;
 mod routing;
+mod sides;
+mod store_access;
 mod table;
 mod tiered_ranges;
 mod timeline;
+mod weather;
 mod writes;
 
 #[cfg(test)]
@@ -87,6 +100,15 @@ pub fn check(history: &History) -> Findings {
     integrity::judge(&index, &mut docket);
     rejection::judge(&index, &mut docket);
     routing::judge(&index, &mut docket);
+    contract::judge(&index, &mut docket);
+    plain_tables::judge(&index, &mut docket);
+    column_changes::judge(&index, &mut docket);
+    layouts::judge(&index, &mut docket);
+    store_access::judge(&index, &mut docket);
+    other_names::judge(&index, &mut docket);
+    other_side::judge(&index, &mut docket);
+    lifecycle::judge(&index, &mut docket);
+    promotion::judge(&index, &mut docket);
     disturbance::note(&index, &mut docket);
     Findings { judgements: docket.close(), freshness: freshness::samples(&index) }
 }

@@ -1,18 +1,18 @@
-//! C1, C2, C3, C5, C9 and C22: what the mode forbids is rejected, with advice and without any effect; out of the mode it
+//! C1 to C5, C9 and C22: what the mode forbids is rejected, with advice and without any effect; out of the mode it
 //! is allowed.
-
-use std::collections::BTreeMap;
 
 use models::contract::{FailureCode, LAKESTREAM_ENABLED, Statement, TablePath};
 
-use crate::history::{Event, Moment, SideState};
+use crate::history::SideState;
 
+use super::catalog;
 use super::index::{End, Fate, Index, NEVER, Operation};
+use super::sides::{self, Around};
 use super::table::Table;
 use super::timeline::{Known, mode_switch};
 use super::{Docket, prose};
 
-/// Judges C1, C2, C3, C5, C9 and C22.
+/// Judges C1 to C5, C9 and C22.
 pub fn judge(index: &Index, docket: &mut Docket) {
     for operation in &index.operations {
         let Some((guard, what)) = guarded(operation.statement) else { continue };
@@ -42,10 +42,12 @@ fn guarded(statement: &Statement) -> Option<(&'static str, &'static str)> {
 
 /// C1, C2, C9: the statement is rejected; C3: with advice.
 fn in_mode(index: &Index, operation: &Operation, guard: &'static str, what: &str, docket: &mut Docket) {
+    let overrides = catalog::overrides(index.history);
     let fault = match operation.end {
         End::Ok(..) => "it succeeded".to_owned(),
         End::Failed { code: FailureCode::Rejected, definite: true, message, .. } => {
             docket.judged(guard, 1);
+            docket.judged("C4", u64::from(overrides));
             advice(operation, message, docket);
             return;
         }
@@ -73,6 +75,16 @@ fn in_mode(index: &Index, operation: &Operation, guard: &'static str, what: &str
             prose::statement(operation)
         )
     });
+    if overrides {
+        docket.judged("C4", 1);
+        docket.violated("C4", operation.events(), || {
+            format!(
+                "The catalog of this run overrides the guarded operations by itself. In the mode, the {} should have been \
+                 rejected, and {fault}. C4 demands that the guards hold in such a catalog as in one that inherits them.",
+                prose::statement(operation)
+            )
+        });
+    }
 }
 
 /// Whether the table that a rename would create may exist already.
@@ -132,25 +144,8 @@ fn out_of_mode(index: &Index, table: &Table, operation: &Operation, what: &str, 
     }
 }
 
-/// The two observations around one statement.
-#[derive(Default)]
-struct Around<'h> {
-    before: Option<(u64, [&'h Option<SideState>; 2])>,
-    after: Option<(u64, [&'h Option<SideState>; 2])>,
-}
-
 /// C22: every definitely failed statement leaves both sides as they were.
 fn failures_change_nothing(index: &Index, docket: &mut Docket) {
-    let mut observed: BTreeMap<(&str, &TablePath), Around> = BTreeMap::new();
-    for entry in &index.history.events {
-        let Event::State { op, table, moment, lake, store } = &entry.event else { continue };
-        let around = observed.entry((op, table)).or_default();
-        let seen = Some((entry.n, [lake, store]));
-        match moment {
-            Moment::Before => around.before = seen,
-            Moment::After => around.after = seen,
-        }
-    }
     for operation in index.operations.iter().filter(|operation| operation.fate() == Fate::Failed) {
         // A statement names at most two tables.
         let mut tables = vec![operation.statement.table()];
@@ -158,30 +153,28 @@ fn failures_change_nothing(index: &Index, docket: &mut Docket) {
             tables.push(to);
         }
         for path in tables {
-            let Some(Around { before: Some(before), after: Some(after) }) = observed.remove(&(operation.id, path))
-            else {
-                continue;
-            };
+            let Some((before, after)) = index.sides.get(&(operation.id, path)).and_then(Around::both) else { continue };
             let Some(table) = index.table(path) else { continue };
-            if defined_meanwhile(index, table, operation, before.0, after.0) {
+            if sides::defined_meanwhile(index, table, operation, before.n, after.n) {
                 continue;
             }
             docket.judged("C22", 1);
             let alone = is_alone(index, table, operation);
-            for (side, (before_side, after_side)) in ["lake", "store"].iter().zip(before.1.iter().zip(after.1)) {
-                let Some(change) = change(before_side.as_ref(), after_side.as_ref(), alone) else { continue };
-                let events = operation.events().into_iter().chain([before.0, after.0]).collect();
+            let each = [("lake", before.lake, after.lake), ("store", before.store, after.store)];
+            for (side, before_side, after_side) in each {
+                let Some(change) = change(before_side, after_side, alone) else { continue };
+                let events = operation.events().into_iter().chain([before.n, after.n]).collect();
                 docket.violated("C22", events, || {
                     format!(
                         "The {} changed nothing, by its own answer. Yet {change} of {path} on the side of the {side} between \
                          events {} and {}. C22 demands that a statement that failed for certain leaves both sides as they \
                          were.",
                         prose::statement(operation),
-                        before.0,
-                        after.0
+                        before.n,
+                        after.n
                     )
                 });
-                replaced_after_all(operation, path, before_side.as_ref(), after_side.as_ref(), docket);
+                replaced_after_all(operation, path, before_side, after_side, docket);
             }
         }
     }
@@ -208,28 +201,6 @@ fn replaced_after_all(
             identity(before)
         )
     });
-}
-
-/// Whether another statement may have changed the definition of the table between the two observations.
-fn defined_meanwhile(index: &Index, table: &Table, operation: &Operation, before_n: u64, after_n: u64) -> bool {
-    table.operations.iter().map(|position| &index.operations[*position]).any(|other| {
-        let defines = matches!(
-            other.statement,
-            Statement::CreateTable { .. }
-                | Statement::ReplaceTable { .. }
-                | Statement::AlterOptions { .. }
-                | Statement::AlterColumns { .. }
-                | Statement::RenameTable { .. }
-                | Statement::DropTable { .. }
-                | Statement::TruncateTable { .. }
-        );
-        // What the contract refuses in the mode has no effect, whatever its answer.
-        let refused = guarded(other.statement).is_some()
-            && other.fate() != Fate::Acked
-            && table.timeline.mode.during(other.invoked.n, NEVER) == Known::Yes;
-        let over = other.fate() == Fate::Failed || other.acked_n() < before_n;
-        other.id != operation.id && defines && !refused && !over && other.invoked.n < after_n
-    })
 }
 
 /// Whether nothing else works on the table: the run is drained, and nothing was written since.

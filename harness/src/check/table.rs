@@ -10,6 +10,7 @@ use super::content::{Content, Recogniser};
 use super::disturbance::Disturbance;
 use super::index::{Index, NEVER, Operation, Point, table_of};
 use super::known_log::{Bucket, KnownLog, LogExtent};
+use super::names;
 use super::timeline::{self, Fact, Known, Timeline};
 use super::writes::{Write, Writes, typed};
 
@@ -37,6 +38,8 @@ pub struct Table<'h> {
     pub extents: Vec<LogExtent<'h>>,
     /// What `changes` showed of its log.
     pub log: KnownLog<'h>,
+    /// Whether the store had it whenever somebody looked from outside; `None` where nobody did, or it changed.
+    pub in_store: Option<bool>,
 }
 
 /// Which keys a read is about.
@@ -157,6 +160,10 @@ struct Observed<'h> {
     snapshots: Vec<(u64, &'h SnapshotSeen)>,
     registrations: Vec<Registration<'h>>,
     extents: Vec<LogExtent<'h>>,
+    /// When the lake's declaration was looked at, and whether it was on.
+    looks: Vec<(u64, bool)>,
+    /// Whether the store had the table, at each look.
+    in_store: Vec<bool>,
 }
 
 impl<'h> Table<'h> {
@@ -181,15 +188,15 @@ impl<'h> Table<'h> {
 
     fn of(index: &Index<'h>, path: &'h TablePath, operations: Vec<usize>, observed: Observed<'h>) -> Self {
         let schema = index.history.header.tables.get(path);
-        let lives_in_store = !observed.registrations.is_empty() || !observed.extents.is_empty();
-        let timeline = timeline_of(&index.operations, path, &operations, schema, lives_in_store);
+        let timeline = timeline_of(index, path, &operations, schema, &observed);
         let has_key = schema.is_some_and(TableSchema::has_primary_key);
         let disturbance = Disturbance::of(&index.operations, &operations, &timeline, has_key);
         let writes = match schema {
             Some(schema) => Writes::of(&index.operations, &operations, schema, &timeline),
             None => Writes::default(),
         };
-        let Observed { mut snapshots, registrations, extents } = observed;
+        let Observed { mut snapshots, registrations, extents, looks: _, in_store } = observed;
+        let in_store = in_store.first().copied().filter(|first| in_store.iter().all(|other| other == first));
         snapshots.sort_by_key(|(_, seen)| seen.snapshot_id);
         let identified = schema.filter(|_| writes.id_position.is_some());
         let (reads, snapshots, log) = match identified {
@@ -209,7 +216,20 @@ impl<'h> Table<'h> {
                 KnownLog::default(),
             ),
         };
-        Self { path, schema, operations, timeline, disturbance, writes, reads, snapshots, registrations, extents, log }
+        Self {
+            path,
+            schema,
+            operations,
+            timeline,
+            disturbance,
+            writes,
+            reads,
+            snapshots,
+            registrations,
+            extents,
+            log,
+            in_store,
+        }
     }
 
     /// Whether it is a primary-key table.
@@ -270,6 +290,12 @@ fn observations<'h>(index: &Index<'h>) -> BTreeMap<&'h TablePath, Observed<'h>> 
                     end_exclusive: *end_exclusive,
                 });
             }
+            Event::State { lake, store, .. } => {
+                of_table.in_store.push(store.is_some());
+                if let Some(lake) = lake.as_ref().filter(|lake| is_plain(&lake.schema)) {
+                    of_table.looks.push((entry.n, lake.schema.lakestream_enabled()));
+                }
+            }
             _ => {}
         }
     }
@@ -277,13 +303,25 @@ fn observations<'h>(index: &Index<'h>) -> BTreeMap<&'h TablePath, Observed<'h>> 
 }
 
 fn timeline_of(
-    operations: &[Operation],
+    index: &Index,
     path: &TablePath,
     of_table: &[usize],
     schema: Option<&TableSchema>,
-    lives_in_store: bool,
+    observed: &Observed,
 ) -> Timeline {
+    let operations = &index.operations;
+    let promoted_from_n = of_table
+        .iter()
+        .map(|position| &operations[*position])
+        .find(|operation| is_promotion(operation.statement))
+        .map_or(NEVER, |operation| operation.invoked.n);
+    let seen_in_store = observed.registrations.iter().map(|registration| registration.at.n);
+    let seen_in_store = seen_in_store.chain(observed.extents.iter().map(|extent| extent.at.n));
+    // What a promotion brings into the store was not in the mode before.
+    let lives_in_store = seen_in_store.min().is_some_and(|n| n < promoted_from_n);
     let mode = match schema {
+        // Whether an option means anything to a table of another type is not ours to say (C24).
+        Some(schema) if !is_plain(schema) => Known::Unknown,
         Some(schema) if schema.lakestream_enabled() => Known::Yes,
         // A table that the store knows may be in the mode although the definition that we were given does not say so.
         _ if lives_in_store => Known::Unknown,
@@ -298,8 +336,11 @@ fn timeline_of(
         change.is_some() && (as_target || !timeline::is_guarded_without_ack(operation))
     };
     let stays_in_mode = mode == Known::Yes && !of_table.iter().any(|position| ends_mode(&operations[*position]));
+    if stays_in_mode {
+        return timeline;
+    }
     let mut steps = Vec::new();
-    for position in of_table.iter().filter(|_| !stays_in_mode) {
+    for position in of_table {
         let operation = &operations[*position];
         let as_target = operation.statement.table() != path;
         let change =
@@ -312,7 +353,11 @@ fn timeline_of(
         }
     }
     steps.sort_unstable();
+    let mut looks = observed.looks.iter().peekable();
     for (n, is_end, position, as_target) in steps {
+        while let Some((look_n, on)) = looks.next_if(|(look_n, _)| *look_n < n) {
+            timeline.mode.observe(*look_n, *on);
+        }
         let operation = &operations[position];
         let change =
             if as_target { timeline::change_of_target(operation) } else { timeline::change_of_table(operation) };
@@ -322,7 +367,20 @@ fn timeline_of(
             None => {}
         }
     }
+    for (look_n, on) in looks {
+        timeline.mode.observe(*look_n, *on);
+    }
     timeline
+}
+
+/// Whether the statement is a step of a promotion.
+pub fn is_promotion(statement: &Statement) -> bool {
+    matches!(statement, Statement::CreateOnLake { .. } | Statement::Enable { .. } | Statement::Promote { .. })
+}
+
+/// Whether this is a plain Paimon table, by its option `type` (C24).
+pub fn is_plain(schema: &TableSchema) -> bool {
+    schema.options.get("type").is_none_or(|kind| kind.trim().eq_ignore_ascii_case("table"))
 }
 
 fn reads(index: &Index, of_table: &[usize], recogniser: Option<&Recogniser>) -> Vec<Read> {
@@ -330,6 +388,11 @@ fn reads(index: &Index, of_table: &[usize], recogniser: Option<&Recogniser>) -> 
     for position in of_table {
         let operation = &index.operations[*position];
         let super::index::End::Ok(answered, output) = operation.end else { continue };
+        // A view of the catalog that bears the name answers instead (C18).
+        let view = names::view_of(operation.statement);
+        if view.is_some_and(|view| index.names.may_shadow(view, operation.invoked.n, answered.n)) {
+            continue;
+        }
         let read = |table: &models::contract::TableView, rows: &RowSet| Read {
             operation: *position,
             real_time: table.real_time,

@@ -3,7 +3,7 @@
 //! A fact is *yes*, *no* or *unknown*. It is unknown while a statement that changes it is in flight, and for ever after
 //! one whose effect is unknown. Time is counted in event ordinals.
 
-use models::contract::{LAKESTREAM_ENABLED, Side, Statement};
+use models::contract::{LAKESTREAM_ENABLED, Output, Side, Statement};
 
 use super::index::{Fate, Operation};
 
@@ -44,6 +44,14 @@ impl Fact {
     fn begin(&mut self, n: u64) {
         self.unanswered += 1;
         self.steps.push((n, Known::Unknown));
+    }
+
+    /// Someone looked from outside: the fact is certain from here on, unless a statement that changes it is in flight
+    /// or in doubt.
+    pub fn observe(&mut self, n: u64, value: bool) {
+        if self.unanswered == 0 {
+            self.steps.push((n, value.into()));
+        }
     }
 
     fn finish(&mut self, n: u64, result: Known) {
@@ -116,16 +124,30 @@ impl Timeline {
     }
 }
 
+/// The options that switch the mode on the store's side: the lake's own key, and the store's.
+pub const STORE_SWITCHES: [&str; 2] = [LAKESTREAM_ENABLED, DATALAKE_ENABLED];
+/// The store's own switch (rules 50–53).
+pub const DATALAKE_ENABLED: &str = "table.datalake.enabled";
+
 /// Whether the statement sets or resets the mode, and to what.
 pub fn mode_switch(statement: &Statement) -> Option<Known> {
     let Statement::AlterOptions { set, reset, side, .. } = statement else { return None };
+    if *side == Side::Store && STORE_SWITCHES.iter().any(|key| set.contains_key(*key) || reset.iter().any(|r| r == key))
+    {
+        // What the store's own DDL makes of the lake's declaration is the store's business (C19).
+        return Some(Known::Unknown);
+    }
     let value = match set.get(LAKESTREAM_ENABLED) {
         Some(text) => Known::from(text.trim().eq_ignore_ascii_case("true")),
         None if reset.iter().any(|key| key == LAKESTREAM_ENABLED) => Known::No,
         None => return None,
     };
-    // What the store's own DDL makes of the lake's declaration is the store's business (C19).
-    Some(if *side == Side::Lake { value } else { Known::Unknown })
+    Some(value)
+}
+
+/// Whether a promotion was answered before its load had ended.
+pub fn goes_on(operation: &Operation) -> bool {
+    matches!(operation.output(), Some(Output::Promoted { message }) if message.starts_with("JobID="))
 }
 
 /// What the operation makes of the table that it names.
@@ -137,15 +159,41 @@ pub fn change_of_table(operation: &Operation) -> Option<Change> {
     match operation.statement {
         Statement::AlterOptions { .. } => mode_switch(operation.statement).and_then(|mode| change(None, Some(mode))),
         Statement::RenameTable { .. } => change(Some(Known::No), Some(Known::No)),
+        Statement::Enable { .. } => change(None, Some(Known::Yes)),
+        // A promotion that goes on enables the table at a moment of its own.
+        Statement::Promote { .. } => change(None, Some(if goes_on(operation) { Known::Unknown } else { Known::Yes })),
         Statement::ReplaceTable { schema, .. } => change(Some(Known::Yes), Some(schema.lakestream_enabled().into())),
         Statement::CreateTable { if_not_exists: true, .. } => change(Some(Known::Yes), Some(Known::Unknown)),
         Statement::CreateTable { schema, side, .. } => {
-            change(Some(Known::Yes), Some((*side == Side::Store || schema.lakestream_enabled()).into()))
+            let mode = match side {
+                Side::Lake => schema.lakestream_enabled().into(),
+                // Unless the user wants it off, a table of the store's own DDL begins in the mode.
+                Side::Store if schema.options.contains_key(DATALAKE_ENABLED) => Known::Unknown,
+                Side::Store => Known::Yes,
+            };
+            change(Some(Known::Yes), Some(mode))
         }
         Statement::DropTable { side: Side::Lake, .. } => change(Some(Known::No), Some(Known::No)),
         Statement::DropTable { side: Side::Store, .. } => change(None, Some(Known::Unknown)),
         _ => None,
     }
+}
+
+/// Whether the statement may change what a table is: its existence, its definition or its whole content.
+pub fn defines(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateTable { .. }
+            | Statement::ReplaceTable { .. }
+            | Statement::AlterOptions { .. }
+            | Statement::AlterColumns { .. }
+            | Statement::RenameTable { .. }
+            | Statement::DropTable { .. }
+            | Statement::TruncateTable { .. }
+            | Statement::CreateOnLake { .. }
+            | Statement::Enable { .. }
+            | Statement::Promote { .. }
+    )
 }
 
 /// Whether an operation without an answer is one that the contract refuses: in the mode it has no effect, now or later.
@@ -160,8 +208,10 @@ pub fn is_guarded_without_ack(operation: &Operation) -> bool {
 /// What the operation makes of the table that a rename creates.
 pub fn change_of_target(operation: &Operation) -> Option<Change> {
     match operation.statement {
-        Statement::RenameTable { .. } if operation.fate() != Fate::Failed => {
-            Some(Change { exists: Some(Known::Yes), mode: Some(Known::Unknown) })
+        // With IF EXISTS a success need not have moved anything.
+        Statement::RenameTable { if_exists, .. } if operation.fate() != Fate::Failed => {
+            let exists = if *if_exists { Known::Unknown } else { Known::Yes };
+            Some(Change { exists: Some(exists), mode: Some(Known::Unknown) })
         }
         _ => None,
     }

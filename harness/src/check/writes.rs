@@ -85,14 +85,15 @@ impl Writes {
         for position in of_table {
             let operation = &operations[*position];
             match operation.statement {
-                Statement::Insert { table, rows, branch: None, .. } if !table.real_time => {
-                    writes.add_rows(*position, operation, rows, schema, regular_route(operation, timeline));
+                Statement::Insert { table, rows, branch: None, partition, .. } if !table.real_time => {
+                    let route = regular_route(operation, timeline);
+                    writes.add_rows(*position, operation, rows, partition.as_ref(), schema, route);
                 }
                 Statement::NativeInsert { rows, .. } => {
-                    writes.add_rows(*position, operation, rows, schema, Route::Lake);
+                    writes.add_rows(*position, operation, rows, None, schema, Route::Lake);
                 }
                 Statement::InsertOverwrite { partition, rows, .. } => {
-                    writes.add_rows(*position, operation, rows, schema, Route::Lake);
+                    writes.add_rows(*position, operation, rows, partition.as_ref(), schema, Route::Lake);
                     if operation.fate() != Fate::Failed {
                         overwrites.push(Overwrite {
                             operation: *position,
@@ -126,11 +127,22 @@ impl Writes {
         writes
     }
 
-    fn add_rows(&mut self, position: usize, operation: &Operation, rows: &RowSet, schema: &TableSchema, route: Route) {
+    /// The rows of a statement. Columns that they leave out have the value of the partition clause.
+    fn add_rows(
+        &mut self,
+        position: usize,
+        operation: &Operation,
+        rows: &RowSet,
+        partition: Option<&BTreeMap<String, Value>>,
+        schema: &TableSchema,
+        route: Route,
+    ) {
+        let clause = |target: usize| partition.and_then(|values| values.get(&schema.columns[target].name)).cloned();
         let sources: Vec<Option<usize>> = schema.columns.iter().map(|column| rows.position(&column.name)).collect();
         for row in &rows.rows {
             let cells = sources.iter().enumerate().map(|(target, source)| {
-                typed(source.map_or(Value::Null, |source| row[source].clone()), schema, target)
+                let cell = source.map(|source| row[source].clone()).or_else(|| clause(target));
+                typed(cell.unwrap_or(Value::Null), schema, target)
             });
             let row = Row::new(cells.collect());
             let key = schema.has_primary_key().then(|| row.project(&self.key_positions)).map(|key| self.key(key));

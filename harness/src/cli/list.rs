@@ -13,6 +13,9 @@ use crate::check::properties;
 pub struct Options {
     /// What to list
     what: Kind,
+    /// Tell more of each property: what counts as judging it, its rules, their sources, and what is uncertain
+    #[arg(long)]
+    long: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,7 +41,7 @@ struct Item {
 pub fn list(options: &Options, console: &Console) -> Result<Status, CommandError> {
     let items = match options.what {
         Kind::Scenarios => scenarios(),
-        Kind::Properties => properties(),
+        Kind::Properties => properties(options.long),
         Kind::Defects => defects(),
         Kind::Faults => faults(),
     };
@@ -66,13 +69,13 @@ fn scenarios() -> Vec<Item> {
     items.collect()
 }
 
-fn properties() -> Vec<Item> {
+fn properties(long: bool) -> Vec<Item> {
     let items = properties::ALL.iter().map(|property| Item {
         name: property.id.to_owned(),
-        description: if property.judged {
-            property.statement.to_owned()
-        } else {
-            format!("{} (not judged by this version)", property.statement)
+        description: {
+            let not_judged = if property.judged { "" } else { " (not judged by this version)" };
+            let more = if long { more(property) } else { String::new() };
+            format!("{}{not_judged}{more}", property.statement)
         },
         data: json!({
             "id": property.id,
@@ -80,12 +83,30 @@ fn properties() -> Vec<Item> {
             "level": property.level.name(),
             "statement": property.statement,
             "rules": property.rules,
+            "source": property.source,
+            "uncertain": property.uncertain,
             "judged_when": property.exercised,
             "capability": property.capability,
             "judged": property.judged,
         }),
     });
     items.collect()
+}
+
+/// The lines of `--long` below a property.
+fn more(property: &properties::Property) -> String {
+    let rules: Vec<String> = property.rules.iter().map(u8::to_string).collect();
+    let rules = if rules.is_empty() { String::new() } else { format!("{} ({})", rules.join(", "), property.source) };
+    let lines = [
+        ("level", property.level.name()),
+        ("judged when", property.exercised),
+        ("rules", &rules),
+        // A property without a rule of its own still says where it comes from.
+        ("source", if rules.is_empty() { property.source } else { "" }),
+        ("uncertain", property.uncertain),
+    ];
+    let told = lines.iter().filter(|(_, text)| !text.is_empty());
+    told.map(|(name, text)| format!("\n      {name:<12} {text}")).collect()
 }
 
 fn defects() -> Vec<Item> {

@@ -96,6 +96,8 @@ impl Observer {
 
     /// What a table is on both sides at this instant.
     pub fn state(&self, op: &str, table: &TablePath, moment: Moment) {
+        // What is registered is told as of the same instant (P2 to P4).
+        self.sample(false);
         let store = at_once(self.store.table(table)).ok().map(|known| SideState {
             table_id: known.table_id.to_string(),
             schema: (*known.schema).clone(),

@@ -154,7 +154,8 @@ impl Session {
         let table = statement.table().clone();
         let network = &self.network;
         // The observer looks at no cost where the answer must find nothing changed (C22).
-        let guarded = is_definition(&statement) || planned.phase == Phase::Drained;
+        let defines = is_definition(&statement);
+        let guarded = defines || planned.phase == Phase::Drained;
         if guarded {
             self.observer.state(step, &table, Moment::Before);
         }
@@ -187,6 +188,10 @@ impl Session {
                     network.count(|statistics| statistics.writes_acked += 1);
                 }
                 network.observe(Event::Ok { op: step.to_owned(), output });
+                if defines {
+                    // What a definition made of both sides (C7, C19, C20, P1).
+                    self.observer.state(step, &table, Moment::After);
+                }
             }
             Ok(Some(Err(failure))) => {
                 if reads_changes && failure.code == FailureCode::Invalid {

@@ -1,11 +1,16 @@
 //! Each property as a pair of tiny histories: one that violates it and one that holds it, side by side.
 
+mod contract;
 mod freshness;
 mod hand_off;
 mod healing;
 mod large;
+mod layouts;
+mod lifecycle;
 mod no_loss;
+mod promotion;
 mod registry;
 mod rejection;
 mod routing;
+mod store_access;
 mod story;

@@ -1,4 +1,4 @@
-//! C1, C2, C3, C5, C9 and C22.
+//! C1 to C5, C9 and C22.
 
 use serde_json::{Value, json};
 
@@ -73,6 +73,17 @@ fn c3_a_rejection_says_how_to_leave_the_mode() {
     message("turn lakestream.enabled off first").holds("C3");
     message("Failed to rename: caused by: RESET 'lakestream.enabled'").holds("C3");
     Story::append().says_nothing("C3");
+}
+
+#[test]
+fn c4_the_guards_hold_in_a_catalog_that_overrides_the_operation() {
+    let overriding = || Story::append().with_catalog("jdbc", json!({"lakestream.store": "reference"}));
+    let inheriting = || Story::append().with_catalog("filesystem", json!({"lakestream.store": "reference"}));
+    done(overriding(), rename()).violates("C4");
+    failed(overriding(), rename(), "rejected", true, ADVICE).holds("C4");
+    failed(overriding(), rename(), "timeout", false, "no answer").says_nothing("C4");
+    // The one that inherits them is C1's alone.
+    failed(inheriting(), rename(), "rejected", true, ADVICE).says_nothing("C4");
 }
 
 #[test]

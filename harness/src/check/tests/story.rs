@@ -51,6 +51,76 @@ impl Story {
         Self { header: serde_json::from_value(header).unwrap(), events: Vec::new(), at_ms: 0, operations: 0 }
     }
 
+    /// The catalog that every statement goes through.
+    pub fn with_catalog(mut self, kind: &str, options: Value) -> Self {
+        let config = json!({"kind": kind, "options": options});
+        self.header.catalog = Some(serde_json::from_value(config).unwrap());
+        self
+    }
+
+    /// A catalog that finds its store.
+    pub fn configured(self) -> Self {
+        self.with_catalog(
+            "filesystem",
+            json!({"lakestream.store": "reference", "reference.bootstrap.servers": "store:9123"}),
+        )
+    }
+
+    /// The table `db.t` is defined in this way.
+    pub fn with_table(mut self, schema: Value) -> Self {
+        self.header.tables.insert("db.t".parse().unwrap(), serde_json::from_value(schema).unwrap());
+        self
+    }
+
+    /// A statement of session `s` that succeeds.
+    pub fn done(mut self, statement: Value, output: Value) -> Self {
+        let op = self.begin("s", statement);
+        self.ok(&op, output);
+        self
+    }
+
+    /// A statement of session `s` that fails for certain.
+    pub fn refused(mut self, statement: Value, code: &str, message: &str) -> Self {
+        let op = self.begin("s", statement);
+        self.fail(&op, code, true, message);
+        self
+    }
+
+    /// What session `s`'s catalog did with the store so far.
+    pub fn catalog_seen(&mut self, opened: u64, store_closed: u64, keys: &[&str], closed: bool) -> &mut Self {
+        self.event(json!({"event": "catalog", "session": "s", "store_opened": opened, "store_closed": store_closed,
+            "store_option_keys": keys, "closed": closed}))
+    }
+
+    /// Both sides of `db.t` around an operation.
+    pub fn state(&mut self, op: &str, moment: &str, lake: Value, store: Value) -> &mut Self {
+        self.event(json!({"event": "state", "op": op, "table": "db.t", "moment": moment, "lake": lake, "store": store}))
+    }
+
+    /// A statement of session `s` that succeeds, with both sides before and after it: lake, store, lake, store.
+    pub fn seen(self, statement: Value, output: Value, sides: [Value; 4]) -> Self {
+        self.around(statement, sides, |story, op| {
+            story.ok(op, output);
+        })
+    }
+
+    /// The same for one that fails for certain.
+    pub fn seen_refused(self, statement: Value, code: &str, message: &str, sides: [Value; 4]) -> Self {
+        self.around(statement, sides, |story, op| {
+            story.fail(op, code, true, message);
+        })
+    }
+
+    fn around(mut self, statement: Value, sides: [Value; 4], end: impl FnOnce(&mut Self, &str)) -> Self {
+        let [lake_before, store_before, lake_after, store_after] = sides;
+        let op = format!("o{}", self.operations + 1);
+        self.state(&op, "before", lake_before, store_before);
+        assert_eq!(self.begin("s", statement), op);
+        end(&mut self, &op);
+        self.state(&op, "after", lake_after, store_after);
+        self
+    }
+
     /// Adds an event.
     pub fn event(&mut self, event: Value) -> &mut Self {
         let event: Event = serde_json::from_value(event.clone()).unwrap_or_else(|error| panic!("{error}: {event}"));
@@ -218,6 +288,22 @@ fn assert_blameless(findings: &Findings) {
     for (property, judgement) in &findings.judgements {
         assert!(judgement.violations.is_empty(), "{property}: {:#?}", judgement.violations);
     }
+}
+
+/// One side of a table with the columns `id`, `v` and `w`: its identity, options and newest snapshot.
+pub fn side(table_id: &str, options: Value, snapshot_id: Option<u64>) -> Value {
+    side_of(
+        table_id,
+        json!([{"name": "id", "type": "BIGINT", "nullable": false}, {"name": "v", "type": "STRING"},
+        {"name": "w", "type": "BIGINT"}]),
+        options,
+        snapshot_id,
+    )
+}
+
+/// The same with columns of its own.
+pub fn side_of(table_id: &str, columns: Value, options: Value, snapshot_id: Option<u64>) -> Value {
+    json!({"table_id": table_id, "snapshot_id": snapshot_id, "schema": {"columns": columns, "options": options}})
 }
 
 pub fn acked() -> Value {

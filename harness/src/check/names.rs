@@ -1,0 +1,106 @@
+//! What a name stands for: a table, the `$rt` of a table, a branch or system table of it, or a view.
+
+use std::collections::BTreeMap;
+
+use models::contract::{RT_SUFFIX, Statement, TablePath, TableView};
+
+use super::index::{Fate, NEVER, Operation};
+use super::timeline::Known;
+
+/// A view that may have been made.
+#[derive(Clone, Copy, Debug)]
+pub struct ViewMade<'h> {
+    /// When it was asked for.
+    pub invoked_n: u64,
+    /// When that was acked; [`NEVER`] if it was not.
+    pub acked_n: u64,
+    /// The table that it shows.
+    pub query_table: &'h TablePath,
+}
+
+/// The views of a run.
+#[derive(Default)]
+pub struct Names<'h> {
+    /// By name: every statement that may have made it, in order.
+    views: BTreeMap<&'h TablePath, Vec<ViewMade<'h>>>,
+    /// By name: the first statement that may have removed or replaced what has it.
+    removed_from_n: BTreeMap<&'h TablePath, u64>,
+}
+
+impl<'h> Names<'h> {
+    /// Collects the views.
+    pub fn of(operations: &[Operation<'h>]) -> Self {
+        let mut names = Self::default();
+        for operation in operations.iter().filter(|operation| operation.fate() != Fate::Failed) {
+            match operation.statement {
+                Statement::CreateView { view, query_table } => names.views.entry(view).or_default().push(ViewMade {
+                    invoked_n: operation.invoked.n,
+                    acked_n: operation.acked_n(),
+                    query_table,
+                }),
+                Statement::DropTable { table, .. }
+                | Statement::RenameTable { table, .. }
+                | Statement::ReplaceTable { table, .. } => {
+                    names.removed_from_n.entry(table).or_insert(operation.invoked.n);
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+
+    /// Whether there is a view of this name, from one ordinal to another.
+    pub fn is_view(&self, name: &TablePath, from_n: u64, to_n: u64) -> Known {
+        let Some(made) = self.views.get(name) else { return Known::No };
+        let removed_from_n = self.removed_from_n.get(name).copied().unwrap_or(NEVER);
+        if made.iter().all(|view| view.invoked_n > to_n) {
+            Known::No
+        } else if removed_from_n > to_n && made.iter().any(|view| view.acked_n < from_n) {
+            Known::Yes
+        } else {
+            Known::Unknown
+        }
+    }
+
+    /// The table that a view shows, where that is certain.
+    pub fn shown_by(&self, view: &TablePath) -> Option<&'h TablePath> {
+        match self.views.get(view)?.as_slice() {
+            [only] => Some(only.query_table),
+            _ => None,
+        }
+    }
+
+    /// Whether a statement that names a view of a table, `t$rt` or `t`, may have met a view of the catalog instead.
+    pub fn may_shadow(&self, named: &TableView, from_n: u64, to_n: u64) -> bool {
+        !self.views.is_empty() && self.is_view(&path_of(named), from_n, to_n) != Known::No
+    }
+}
+
+/// The whole name that a query spells, `$rt` included.
+pub fn path_of(named: &TableView) -> TablePath {
+    if !named.real_time {
+        return named.path.clone();
+    }
+    TablePath::new(named.path.database(), &format!("{}{RT_SUFFIX}", named.path.table()))
+}
+
+/// The table that stands before the first `$` of a name; the name itself where there is none.
+pub fn base(path: &TablePath) -> TablePath {
+    match path.table().split_once('$') {
+        Some((base, _)) if !base.is_empty() => TablePath::new(path.database(), base),
+        _ => path.clone(),
+    }
+}
+
+/// The view of a table that a statement on rows names.
+pub fn view_of(statement: &Statement) -> Option<&TableView> {
+    match statement {
+        Statement::Insert { table, .. }
+        | Statement::Update { table, .. }
+        | Statement::Delete { table, .. }
+        | Statement::Select { table, .. }
+        | Statement::Lookup { table, .. }
+        | Statement::Changes { table, .. } => Some(table),
+        _ => None,
+    }
+}
