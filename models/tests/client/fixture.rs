@@ -17,7 +17,9 @@ use models::contract::{
 use models::contract::{Host, OFFSETS_PROPERTY};
 use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
-use models::paimon::{Catalog, CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition};
+use models::paimon::{
+    Catalog, CatalogHooks, CommitMode, CommitRequest, FilesystemCatalog, LakeAccess, PaimonTable, Precondition,
+};
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem, StoreFactory};
 use models::tiering::{encode_offsets, offsets_of};
