@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::LocalBoxFuture;
-use models::config::{ClientConfig, CoordinatorConfig, StoreConfig, WorkerConfig};
+use models::config::{CatalogConfig, ClientConfig, CoordinatorConfig, StoreConfig, WorkerConfig};
 use models::contract::{
     AppendAck, AppendRequest, BucketId, BucketOffsets, Column, ColumnChange, Coordinator, Environment, Failure,
     FetchedLog, Host, LakeSnapshot, LoadBegun, LoadSource, Output, RegisteredSnapshots, RoundEnd, Row, Statement,
@@ -15,9 +15,9 @@ use models::contract::{
 };
 use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
-use models::paimon::{FilesystemCatalog, LakeAccess, PaimonTable};
+use models::paimon::{Catalog, CatalogHooks, FilesystemCatalog, LakeAccess, PaimonTable};
 use models::store::InMemoryStore;
-use models::system::{Client, ClientParts};
+use models::system::{Client, ClientParts, ReferenceStoreFactory};
 use models::tiering::{TieringCoordinator, TieringWorker};
 use serde_json::{Value as Json, json};
 
@@ -205,8 +205,9 @@ impl World {
         let config = StoreConfig { sync_ms: 1, log_ttl_ms: None, retention_interval_ms: 1_000 };
         let store = Rc::new(InMemoryStore::new(environment.clone(), config, defects.clone()));
         let config = CoordinatorConfig { freshness_ms: 100, heartbeat_timeout_ms: 500, check_interval_ms: 10 };
+        let catalog: Rc<dyn Catalog> = Rc::new(FilesystemCatalog::new(lake.clone()));
         let coordinator =
-            TieringCoordinator::new(store.clone(), lake.clone(), environment.clone(), config, defects.clone());
+            TieringCoordinator::new(store.clone(), catalog.clone(), environment.clone(), config, defects.clone());
         let coordinator = Rc::new(coordinator);
         let config = WorkerConfig {
             poll_interval_ms: 10,
@@ -230,6 +231,9 @@ impl World {
             store: Rc::new(Interrupted { inner: store.clone(), calls: calls.clone() }),
             coordinator: Rc::new(Interrupted { inner: coordinator.clone(), calls: calls.clone() }),
             lake: lake.clone(),
+            catalog,
+            catalog_options: CatalogConfig::default().options,
+            store_factories: vec![Rc::new(ReferenceStoreFactory::new(store.clone()))],
             config: ClientConfig { retries: 2, retry_wait_ms: 10 },
         });
         let worker = Rc::new(worker);
