@@ -7,7 +7,7 @@ use models::contract::{
     TableSchema, Value,
 };
 use models::defects::Defect;
-use models::paimon::FilesystemCatalog;
+use models::paimon::{Catalog, FilesystemCatalog};
 
 use crate::fixture::{World, append_schema, key_schema, no_options, only, path, row, rows};
 use crate::hand_out::Setup;
