@@ -55,8 +55,7 @@ impl Client {
                     .await
             }
             Statement::CreateBranch { table, branch } => {
-                let opened = self.patience.read(async || catalog.table(&table).await).await?;
-                self.patience.once(async |_| opened.create_branch(&branch, None).await).await
+                self.patience.once(async |_| catalog.create_branch(&table, &branch).await).await
             }
             Statement::CreateView { view, query_table } => self.create_view(&view, &query_table).await,
             other => Err(not_ddl(&other)),
