@@ -21,6 +21,30 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::RenameUnguarded, "append"),
     (Defect::ReplaceFallsBackToDropCreate, "append"),
     (Defect::TruncateLakeOnly, "append"),
+    (Defect::ToggleNeedsStore, "contract-table"),
+    (Defect::BaseReadOpensStore, "contract-table"),
+    (Defect::EagerStore, "contract-table"),
+    (Defect::StoreCreatedTwice, "contract-table"),
+    (Defect::MisconfigurationNotFound, "contract-table"),
+    (Defect::MisconfigurationFallsBack, "contract-table"),
+    (Defect::ErrorWithoutStoreName, "contract-table"),
+    (Defect::RtWritable, "contract-table"),
+    (Defect::RtTimeTravel, "contract-table"),
+    (Defect::RtAliasTooGreedy, "contract-table"),
+    (Defect::ViewShadowed, "contract-table"),
+    (Defect::OverwriteToStore, "contract-table"),
+    (Defect::OverwriteSticksToSession, "contract-table"),
+    (Defect::WriteToLake, "contract-table"),
+    (Defect::UpdateOnLake, "contract-table"),
+    (Defect::SystemTableRouted, "contract-table"),
+    (Defect::BranchWriteAccepted, "contract-table"),
+    (Defect::BranchWriteOpensStore, "contract-table"),
+    (Defect::StaleLayoutAccepted, "layouts"),
+    (Defect::LayoutMessageLeaksOptions, "layouts"),
+    (Defect::PrefixNotStripped, "contract-table"),
+    (Defect::ForeignOptionsForwarded, "contract-table"),
+    (Defect::CloseStopsAtFirstError, "contract-table"),
+    (Defect::UnmarkedAffected, "contract-table"),
     (Defect::SequenceRestarts, "key-upsert-delete"),
     (Defect::CleanupOnUnknown, "lake-storage"),
     (Defect::DeleteIgnored, "key-upsert-delete"),
@@ -33,13 +57,25 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::TruncateAccepted, "append"),
     (Defect::ColumnChangeRejected, "catalog"),
     (Defect::IfExistsGuarded, "catalog"),
+    (Defect::FalseStored, "lifecycle"),
+    (Defect::ResetThenEnableForgotten, "promotion"),
+    (Defect::LegacyMarked, "lifecycle"),
+    (Defect::SystemColumnAccepted, "lifecycle"),
+    (Defect::ColumnInTheMiddle, "lifecycle"),
+    (Defect::EnableWithoutIdCheck, "promotion"),
+    (Defect::EnableOneSided, "promotion"),
+    (Defect::AppendTableWithOffsets, "promotion"),
+    (Defect::HistoryShadowedByStore, "promotion"),
+    (Defect::UnmappableAccepted, "promotion"),
+    (Defect::ManagedOptionAccepted, "promotion"),
+    (Defect::PartitionSelectionIgnored, "promotion"),
 ];
 
 /// Bugs of the JDBC catalog alone; the scenario's plans are run with one.
 const OF_THE_JDBC_CATALOG: [Defect; 2] = [Defect::GuardOnlyInBaseCatalog, Defect::AdviceLostInWrapping];
 
 /// How many seeds of the scenario are searched, from 0.
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 60;
 
 /// The properties that a run violates.
 fn violated(scenario: &str, seed: u64, kind: CatalogKind, defects: Defects) -> Vec<&'static str> {
