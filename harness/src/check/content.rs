@@ -56,7 +56,8 @@ impl Recogniser<'_> {
                     self.difference(written, |column| sources[column].map(|source| &row[source]))
                 });
                 match found {
-                    Ok(write) => content.add(write, self.writes),
+                    Ok(Some(write)) => content.add(write, self.writes),
+                    Ok(None) => {}
                     Err(why) => content.strays.push(why),
                 }
             }
@@ -64,8 +65,8 @@ impl Recogniser<'_> {
         content
     }
 
-    /// The write of one changelog entry's row.
-    pub fn named_row(&self, row: &BTreeMap<String, Value>) -> Result<u32, String> {
+    /// The write of one changelog entry's row; `None` for a row that an UPDATE left.
+    pub fn named_row(&self, row: &BTreeMap<String, Value>) -> Result<Option<u32>, String> {
         self.recognise(row.get(WRITE_ID), |written| {
             self.difference(written, |column| row.get(&self.schema.columns[column].name))
         })
@@ -83,7 +84,12 @@ impl Recogniser<'_> {
         self.writes.known_key(&Row::new(cells.collect()))
     }
 
-    fn recognise(&self, id: Option<&Value>, difference: impl Fn(&Row) -> Option<String>) -> Result<u32, String> {
+    /// The write of a row; `None` for one that an UPDATE left, of which only the id is known.
+    fn recognise(
+        &self,
+        id: Option<&Value>,
+        difference: impl Fn(&Row) -> Option<String>,
+    ) -> Result<Option<u32>, String> {
         let number = match id {
             Some(Value::Int(number)) => Some(*number),
             Some(Value::String(text)) => text.parse().ok(),
@@ -92,11 +98,14 @@ impl Recogniser<'_> {
         let Some(number) = number else {
             return Err("a row without a write id, and nobody wrote such a row".to_owned());
         };
+        if self.writes.is_of_update(number) {
+            return Ok(None);
+        }
         let Some(write) = self.writes.by_id(number) else {
             return Err(format!("a row with the write id {number}, which nobody wrote"));
         };
         match self.writes.get(write).row.as_ref().and_then(difference) {
-            None => Ok(write),
+            None => Ok(Some(write)),
             Some(difference) => Err(format!("the row with the write id {number}, but {difference}")),
         }
     }

@@ -66,7 +66,14 @@ fn cell(index: &Index, operation: &Operation) -> Option<Cell> {
     let (subject, table) = match index.names.is_view(&named, operation.invoked.n, answered_n) {
         Known::Unknown => return None,
         // A view has no mode; its verdicts are the same in each.
-        Known::Yes => (Subject::View, None),
+        Known::Yes => {
+            // What a view shows may be gone.
+            let shown = index.table(index.names.shown_by(&named)?)?;
+            if shown.timeline.exists.during(operation.invoked.n, answered_n) != Known::Yes {
+                return None;
+            }
+            (Subject::View, None)
+        }
         Known::No => subject(index, operation, &names::base(&named))?,
     };
     let form = form_of(statement, subject)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use models::contract::{FailureCode, Side, Statement};
 
 use super::catalog::{self, Discovery};
-use super::index::{End, Index, NEVER, Point};
+use super::index::{End, Fate, Index, NEVER, Point};
 use super::known_log::Bucket;
 use super::names;
 use super::table::{Table, offset_in};
@@ -110,12 +110,15 @@ fn whole_between(table: &Table, from_id: u64, to_id: u64) -> bool {
 /// F8: in the healed phase every allowed statement succeeds within its deadline.
 fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut Docket) {
     let mut served = false;
+    // A table that left the store's care meanwhile may have lost what was not tiered; the texts are silent.
+    let mut left_the_store = false;
     let finds_store = index.history.header.catalog.as_ref().is_none_or(|c| catalog::discovery(c) == Discovery::Found);
     for operation in table.operations.iter().map(|position| &index.operations[*position]) {
         let answered_n = operation.answered().map_or(NEVER, |at| at.n);
         let in_mode = table.timeline.mode.during(operation.invoked.n, answered_n);
         let store_answered = served || !table.extents.is_empty() || !table.registrations.is_empty();
         let uses_store = uses_store(operation.statement);
+        left_the_store |= operation.fate() != Fate::Failed && leaves_the_store(operation.statement);
         served |= uses_store && in_mode == Known::Yes && matches!(operation.end, End::Ok(..));
         if operation.invoked.n < healed.n
             || table.schema.is_none()
@@ -130,7 +133,8 @@ fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut 
         let allowed = if shadowed {
             false
         } else if uses_store {
-            in_mode == Known::Yes && finds_store && store_answered && is_plain_use(operation.statement, table)
+            let in_care = in_mode == Known::Yes && finds_store && store_answered && !left_the_store;
+            in_care && is_plain_use(operation.statement, table)
         } else {
             is_plain_use(operation.statement, table) || (in_mode == Known::Yes && turns_off(operation.statement))
         };
@@ -160,6 +164,17 @@ fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut 
                 prose::statement(operation)
             )
         });
+    }
+}
+
+/// Whether the statement may leave a table, or a part of it, out of the store's care.
+fn leaves_the_store(statement: &Statement) -> bool {
+    match statement {
+        Statement::AlterOptions { side: Side::Store, .. } => mode_switch(statement).is_some(),
+        Statement::DropTable { side: Side::Store, .. } => true,
+        // What was left out may be read only.
+        Statement::Promote { partitions, .. } => partitions.is_some(),
+        _ => false,
     }
 }
 

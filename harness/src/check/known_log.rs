@@ -137,7 +137,7 @@ impl<'h> KnownLog<'h> {
         }
         for change in changes {
             let write = match recogniser.named_row(&change.row) {
-                Ok(write) => Some(write),
+                Ok(write) => write,
                 Err(why) => {
                     // What is taken back may be told by its key alone.
                     if change.kind.adds() {

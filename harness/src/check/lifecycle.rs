@@ -145,7 +145,9 @@ fn columns_go_last(operation: &Operation, before: Sides, after: Sides, docket: &
     }
     let each = [("lake", before.lake, after.lake), ("store", before.store, after.store)];
     for (side, before_side, after_side) in each {
-        let (Some(_), Some(now)) = (before_side, after_side) else { continue };
+        let (Some(earlier), Some(now)) = (before_side, after_side) else { continue };
+        // The lake may have had such a column already: then it stays where it is.
+        let added: Vec<&str> = added.iter().copied().filter(|name| earlier.schema.position(name).is_none()).collect();
         docket.judged("C20", 1);
         let system = if is_legacy(&now.schema) { SYSTEM_COLUMNS.len() } else { 0 };
         let users = &now.schema.columns[..now.schema.columns.len() - system];

@@ -445,7 +445,7 @@ fn snapshot<'h>(n: u64, seen: &'h SnapshotSeen, recogniser: Option<&Recogniser>)
     for bucket in buckets {
         for change in &bucket.added {
             let write = match recogniser.named_row(&change.row) {
-                Ok(write) => Some(write),
+                Ok(write) => write,
                 Err(why) => {
                     if change.kind.adds() {
                         found.added_strays.push(why);

@@ -74,6 +74,8 @@ pub struct Writes {
     keys: BTreeMap<Row, u32>,
     key_positions: Vec<usize>,
     by_id: Vec<(i64, u32)>,
+    /// The write ids that an UPDATE which did not certainly fail may have given to rows whose other cells are not known.
+    updated_ids: BTreeSet<i64>,
 }
 
 impl Writes {
@@ -103,6 +105,9 @@ impl Writes {
                         });
                     }
                 }
+                Statement::Update { set, .. } if operation.fate() != Fate::Failed => {
+                    writes.updated_ids.extend(set.get(WRITE_ID).and_then(|id| id.as_int()));
+                }
                 Statement::Delete { table, keys, filter: None } if !table.real_time && schema.has_primary_key() => {
                     let route = regular_route(operation, timeline);
                     for key in &keys.rows {
@@ -128,6 +133,11 @@ impl Writes {
     }
 
     /// The rows of a statement. Columns that they leave out have the value of the partition clause.
+    /// Whether an UPDATE may have given this write id to a row.
+    pub fn is_of_update(&self, id: i64) -> bool {
+        self.updated_ids.contains(&id)
+    }
+
     fn add_rows(
         &mut self,
         position: usize,

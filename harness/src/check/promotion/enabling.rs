@@ -1,12 +1,12 @@
 //! P2: enabling needs a compatible schema, and the store's registered snapshot to be the lake's newest, or none on both
 //! sides. Enabling twice changes nothing.
 
-use models::contract::{FailureCode, Side, Statement};
+use models::contract::{FailureCode, Side, Statement, TIERING_COMMIT_USER};
 
 use super::definition::{difference, is_enabled};
 use crate::check::index::{End, Index, Operation};
 use crate::check::sides;
-use crate::check::table::{Table, is_promotion};
+use crate::check::table::{LakeSnapshot, Table, is_promotion};
 use crate::check::timeline::STORE_SWITCHES;
 use crate::check::weather::Weather;
 use crate::check::{Docket, prose};
@@ -24,6 +24,17 @@ pub fn judge(index: &Index, operation: &Operation, docket: &mut Docket) {
         .iter()
         .rfind(|registration| registration.at.n < before.n && registration.table_id == store.table_id)
         .map(|registration| registration.snapshot_id);
+    let made_by_tiering = |id: u64| {
+        let is_newest = |snapshot: &&LakeSnapshot| snapshot.seen.snapshot_id == id;
+        let newest = table.snapshots.iter().find(is_newest);
+        newest.is_some_and(|snapshot| snapshot.is_tiering() || snapshot.seen.user == TIERING_COMMIT_USER)
+    };
+    // What is registered is observed of the tables that a run begins with; of others it is not known. And no text speaks
+    // of the store's own commit, whose registration was lost or which fences an earlier table off.
+    let observed = table.schema.is_some();
+    if registered != lake.snapshot_id && (!observed || lake.snapshot_id.is_some_and(made_by_tiering)) {
+        return;
+    }
     let reason = if is_enabled(&store.schema) {
         None
     } else if let Some(what) = difference(&lake.schema, &store.schema) {

@@ -1,13 +1,14 @@
 //! P5 and P8: after a promotion `t$rt` shows the history and what came after it, each row once. If the promotion was cut
 //! short, or a call of it failed, what shows at all must be whole all the same.
 
-use models::contract::Statement;
+use models::contract::{FailureCode, Statement};
 
 use crate::check::content::Content;
-use crate::check::index::{End, Fate, Index, NEVER};
+use crate::check::index::{End, Fate, Index, NEVER, Operation};
 use crate::check::permitted;
 use crate::check::table::{Read, Table};
-use crate::check::timeline::goes_on;
+use crate::check::timeline::{Known, goes_on};
+use crate::check::weather::Weather;
 use crate::check::writes::Write;
 use crate::check::{Docket, prose};
 
@@ -41,6 +42,7 @@ fn promotion(index: &Index, table: &Table) -> Option<Promotion> {
 /// Judges P5 and P8 of one table.
 pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
     let Some(promotion) = promotion(index, table) else { return };
+    repeats(index, table, docket);
     let until_n = table.disturbance.beside_promotion_from_n;
     for read in table.reads.iter().filter(|read| read.real_time && !read.historic && read.answered.n < until_n) {
         let Some(content) = &read.content else { continue };
@@ -49,6 +51,41 @@ pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
             is_whole(index, table, read, content, "P8", docket);
         } else if read.invoked.n > promotion.done_n && read.invoked.n > promotion.invoked_n {
             is_whole(index, table, read, content, "P5", docket);
+        }
+    }
+}
+
+/// P8: calling the procedure again after its success finds it done.
+fn repeats(index: &Index, table: &Table, docket: &mut Docket) {
+    let until_n = table.disturbance.beside_promotion_from_n;
+    let mut done: Option<&Operation> = None;
+    for operation in table.operations.iter().map(|position| &index.operations[*position]) {
+        if !matches!(operation.statement, Statement::Promote { .. }) {
+            continue;
+        }
+        let Some(answered) = operation.answered().filter(|answered| answered.n < until_n) else { continue };
+        let earlier = done.filter(|done| done.acked_n() < operation.invoked.n && done.statement == operation.statement);
+        let certain = table.timeline.mode.during(operation.invoked.n, answered.n) == Known::Yes
+            && index.forecast.during(operation) == Weather::Calm;
+        match (earlier.filter(|_| certain), operation.end) {
+            (Some(_), End::Ok(..)) => docket.judged("P8", 1),
+            (Some(earlier), End::Failed { code, message, .. })
+                if !matches!(code, FailureCode::Unavailable | FailureCode::Timeout) =>
+            {
+                docket.judged("P8", 1);
+                docket.violated("P8", [earlier.events(), operation.events()].concat(), || {
+                    format!(
+                        "The {} had promoted the table. The {}, the same again with no fault near, failed: {message}. P8 \
+                         demands that a call after another one completes or fails cleanly, and here all was complete.",
+                        prose::statement(earlier),
+                        prose::statement(operation)
+                    )
+                });
+            }
+            _ => {}
+        }
+        if matches!(operation.end, End::Ok(..)) && !goes_on(operation) {
+            done = Some(operation);
         }
     }
 }

@@ -155,7 +155,8 @@ async fn switch_lake(coordinator: &TieringCoordinator, table: &StoreTable, enabl
         Err(failure) if failure.code == FailureCode::NotFound && !enable => return Ok(()),
         Err(failure) => return Err(nothing_changed(failure)),
     };
-    if enable {
+    // Enabling what is enabled changes nothing, and so needs no agreement (rule 64, P2).
+    if enable && !table.schema.lakestream_enabled() {
         expect_agreement(coordinator, table, &lake_table).await?;
     }
     let is_legacy = matches!(first_system_column(&table.path, &lake_table.schema().columns), Ok(Some(_)));
@@ -180,8 +181,7 @@ async fn switch_lake(coordinator: &TieringCoordinator, table: &StoreTable, enabl
     }
 }
 
-/// `rejected` if the lake table is not the store table's: other columns, another layout, or, where the table was
-/// disabled until now, another history (P2).
+/// `rejected` if the lake table is not the store table's: other columns, another layout or another history (P2).
 async fn expect_agreement(
     coordinator: &TieringCoordinator,
     table: &StoreTable,
@@ -195,9 +195,6 @@ async fn expect_agreement(
              first",
             table.path
         )));
-    }
-    if table.schema.lakestream_enabled() {
-        return Ok(());
     }
     agreement::expect_same_snapshot(coordinator, table, lake_table).await
 }
