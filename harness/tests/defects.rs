@@ -2,7 +2,6 @@
 //! on the correct reference is held. A certificate that cannot fail proves nothing.
 
 use harness::check::check;
-use harness::check::properties::by_id;
 use harness::engine::run::RunOptions;
 use harness::engine::sim::run;
 use models::config::CatalogKind;
@@ -64,6 +63,8 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::ColumnInTheMiddle, "lifecycle"),
     (Defect::EnableWithoutIdCheck, "promotion"),
     (Defect::EnableOneSided, "promotion"),
+    (Defect::HalfLoadedEnabledAfterCrash, "promotion"),
+    (Defect::SecondCallLoadsAgain, "promotion"),
     (Defect::AppendTableWithOffsets, "promotion"),
     (Defect::HistoryShadowedByStore, "promotion"),
     (Defect::UnmappableAccepted, "promotion"),
@@ -71,16 +72,21 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::PartitionSelectionIgnored, "promotion"),
 ];
 
+/// Bugs that no judge sees yet: what they spoil is the store's key-value state during and after a load, of which no
+/// answer of today's scenarios tells enough.
+const NOT_FOUND_YET: [Defect; 3] =
+    [Defect::LoadNewestNotFixed, Defect::NativeCommitDuringLoadMissed, Defect::BucketPublishedEarly];
+
 /// Bugs of the JDBC catalog alone; the scenario's plans are run with one.
 const OF_THE_JDBC_CATALOG: [Defect; 2] = [Defect::GuardOnlyInBaseCatalog, Defect::AdviceLostInWrapping];
 
 /// How many seeds of the scenario are searched, from 0.
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 120;
 
 /// The properties that a run violates.
-fn violated(scenario: &str, seed: u64, kind: CatalogKind, defects: Defects) -> Vec<&'static str> {
+fn violated(scenario: &str, seed: u64, kind: Option<CatalogKind>, defects: Defects) -> Vec<&'static str> {
     let mut plan = scenarios::find(scenario).unwrap().plan(seed);
-    plan.catalog.kind = kind;
+    plan.catalog.kind = kind.unwrap_or(plan.catalog.kind);
     let result = run(&plan, &RunOptions { defects, damage: None });
     assert_eq!(result.trouble, None, "{scenario}@{seed}");
     let judged = check(&result.history).judgements.into_iter();
@@ -90,16 +96,15 @@ fn violated(scenario: &str, seed: u64, kind: CatalogKind, defects: Defects) -> V
 #[test]
 fn the_table_names_every_defect_once() {
     let named: Vec<Defect> = FOUND_BY.iter().map(|(defect, _)| *defect).collect();
-    assert_eq!(named, Defect::ALL);
+    let expected: Vec<Defect> = Defect::ALL.iter().copied().filter(|defect| !NOT_FOUND_YET.contains(defect)).collect();
+    assert_eq!(named, expected);
 }
 
 #[test]
 fn every_defect_is_found_by_its_property_and_the_correct_reference_is_held_on_that_seed() {
     let mut missed = Vec::new();
-    // A property that nobody judges yet finds nothing.
-    let is_judged = |defect: Defect| by_id(defect.property()).is_some_and(|property| property.judged);
-    for (defect, scenario) in FOUND_BY.iter().filter(|(defect, _)| is_judged(*defect)) {
-        let kind = if OF_THE_JDBC_CATALOG.contains(defect) { CatalogKind::Jdbc } else { CatalogKind::Filesystem };
+    for (defect, scenario) in FOUND_BY {
+        let kind = OF_THE_JDBC_CATALOG.contains(defect).then_some(CatalogKind::Jdbc);
         let found =
             |seed: &u64| violated(scenario, *seed, kind, Defects::from_iter([*defect])).contains(&defect.property());
         match (0..SEEDS).find(found) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{BUCKET, FailureCode, Statement, TableSchema};
+use models::contract::{BUCKET, Column, FailureCode, Statement, TableSchema};
 
 use crate::check::index::{End, Index, Operation};
 use crate::check::sides::{self, Sides};
@@ -114,9 +114,23 @@ pub fn is_enabled(schema: &TableSchema) -> bool {
 
 /// What the store's definition has in another way than the lake's.
 pub fn difference(lake: &TableSchema, store: &TableSchema) -> Option<&'static str> {
-    if !lake.has_columns_like(store) {
-        Some("columns")
-    } else if lake.primary_key != store.primary_key {
+    if lake.has_columns_like(store) { differing_layout(lake, store) } else { Some("columns") }
+}
+
+/// What keeps the store's rows out of the lake's table. A lake that has more columns, all of which may be NULL, can hold
+/// them; whether the text's "compatible" means more than that, it does not say.
+pub fn incompatibility(lake: &TableSchema, store: &TableSchema) -> Option<&'static str> {
+    let held = |column: &Column| {
+        let same = lake.columns.iter().find(|other| other.name == column.name);
+        same.is_some_and(|other| other.data_type.is_like(&column.data_type))
+    };
+    let left_out = |column: &&Column| store.position(&column.name).is_none();
+    let columns = store.columns.iter().all(held) && lake.columns.iter().filter(left_out).all(|column| column.nullable);
+    if columns { differing_layout(lake, store) } else { Some("columns") }
+}
+
+fn differing_layout(lake: &TableSchema, store: &TableSchema) -> Option<&'static str> {
+    if lake.primary_key != store.primary_key {
         Some("keys")
     } else if lake.partition_keys != store.partition_keys {
         Some("partitions")

@@ -3,7 +3,7 @@
 
 use models::contract::{FailureCode, Side, Statement, TIERING_COMMIT_USER};
 
-use super::definition::{difference, is_enabled};
+use super::definition::{incompatibility, is_enabled};
 use crate::check::index::{End, Index, Operation};
 use crate::check::sides;
 use crate::check::table::{LakeSnapshot, Table, is_promotion};
@@ -37,7 +37,7 @@ pub fn judge(index: &Index, operation: &Operation, docket: &mut Docket) {
     }
     let reason = if is_enabled(&store.schema) {
         None
-    } else if let Some(what) = difference(&lake.schema, &store.schema) {
+    } else if let Some(what) = incompatibility(&lake.schema, &store.schema) {
         Some(format!("its {what} on the two sides differ"))
     } else if registered != lake.snapshot_id {
         Some(format!(
