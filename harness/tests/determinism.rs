@@ -80,6 +80,7 @@ fn first_call(result: &RunResult, session: &str) -> Option<(String, Vec<u64>)> {
 
 #[test]
 fn without_one_statement_the_others_keep_their_luck() {
+    let mut compared = 0;
     for scenario in library() {
         let mut plan = scenario.plan(SEED);
         // Faults tie statements together: whether one strikes depends on who called before.
@@ -98,7 +99,8 @@ fn without_one_statement_the_others_keep_their_luck() {
             .filter(|(_, planned)| planned.phase == Phase::Chaos && planned.session != session)
             .map(|(_, planned)| planned.session.as_str())
             .collect();
-        assert!(!others.is_empty(), "{}: expected more than one session", scenario.name);
+        // A scenario may be one session's alone.
+        compared += usize::from(!others.is_empty());
         for other in others {
             assert_eq!(
                 first_call(&whole, other),
@@ -108,4 +110,5 @@ fn without_one_statement_the_others_keep_their_luck() {
             );
         }
     }
+    assert!(compared >= 8, "expected most scenarios to have several sessions, found {compared}");
 }

@@ -133,6 +133,8 @@ fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut 
         let allowed = if shadowed {
             false
         } else if uses_store {
+            // Nor is a lake table that took the name of another the one that the store knows.
+            let left_the_store = left_the_store || table.disturbance.structure_from_n < operation.invoked.n;
             let in_care = in_mode == Known::Yes && finds_store && store_answered && !left_the_store;
             in_care && is_plain_use(operation.statement, table)
         } else {

@@ -75,7 +75,9 @@ pub fn judge(index: &Index, operation: &Operation, docket: &mut Docket) {
         }
         (None, End::Ok(..)) => docket.judged("P2", 1),
         (None, End::Failed { code: FailureCode::Rejected, message, .. })
-            if index.forecast.during(operation) == Weather::Calm =>
+            if index.forecast.during(operation) == Weather::Calm
+                // Nobody committed to the lake meanwhile.
+                && after.lake.is_some_and(|later| later.snapshot_id == lake.snapshot_id) =>
         {
             docket.judged("P2", 1);
             docket.violated("P2", events(), || {

@@ -97,9 +97,15 @@ fn p2_enabling_needs_equal_snapshots_or_none() {
 
 #[test]
 fn p2_enabling_needs_one_schema_and_twice_is_once() {
-    let other = || side_of("7", json!([{"name": "id", "type": "BIGINT"}]), none(), None);
-    let sides = [side("1", none(), None), other(), side("1", on(), None), other()];
-    Story::plain().seen(enable(), done(), sides).violates("P2");
+    let enabled_as = |columns: Value| {
+        let store = || side_of("7", columns.clone(), none(), None);
+        [side("1", none(), None), store(), side("1", on(), None), store()]
+    };
+    let other = enabled_as(json!([{"name": "id", "type": "STRING"}]));
+    Story::plain().seen(enable(), done(), other).violates("P2");
+    // The lake can hold the rows of a store with fewer columns.
+    let fewer = enabled_as(json!([{"name": "id", "type": "BIGINT"}]));
+    Story::plain().seen(enable(), done(), fewer).holds("P2");
     let twice = || [side("1", on(), Some(3)), side("7", on(), None), side("1", on(), Some(3)), side("7", on(), None)];
     Story::plain().seen(enable(), done(), twice()).holds("P2");
     Story::plain().seen_refused(enable(), "rejected", "enabled already", twice()).violates("P2");
