@@ -107,6 +107,9 @@ fn decode_at(file: &[u8], place: &DeletionVectorMeta) -> FormatResult<DeletionVe
     if !bitmap.is_empty() {
         return Err(FormatError::new(format!("expected the bitmap to end, found {} more bytes", bitmap.len())));
     }
+    // A bitmap of 64-bit positions may have parts without any; then equal vectors would not be equal.
+    let parts = positions.bitmaps().filter(|(_, part)| !part.is_empty());
+    let positions = RoaringTreemap::from_bitmaps(parts.map(|(high, part)| (high, part.clone())));
     let vector = DeletionVector { positions };
     match place.cardinality {
         Some(described) if described != vector.cardinality() => Err(FormatError::new(format!(
@@ -159,6 +162,18 @@ mod tests {
 
     fn refusal(file: &[u8], place: &DeletionVectorMeta) -> String {
         decode_vector(file, place).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_part_without_positions_is_no_part() {
+        let mut body = MAGIC_64.to_vec();
+        let parts = [(0, RoaringBitmap::new()), (3, RoaringBitmap::new())];
+        RoaringTreemap::from_bitmaps(parts).serialize_into(&mut body).unwrap();
+        let file =
+            [&[1][..], &(body.len() as u32).to_be_bytes(), &body, &crc32fast::hash(&body).to_be_bytes()].concat();
+        let length = body.len() as u32 + 8;
+        let place = DeletionVectorMeta { data_file: "f".to_owned(), offset: 1, length, cardinality: None };
+        assert_eq!(decode_vector(&file, &place), Ok(DeletionVector { positions: RoaringTreemap::new() }));
     }
 
     #[test]
