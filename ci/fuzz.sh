@@ -4,13 +4,19 @@
 # beneath ci/fuzz/artifacts. What was tried before stays beneath ci/fuzz/corpus, so a longer run goes on from there.
 #
 # Usage: ci/fuzz.sh [SECONDS_FOR_EACH_TARGET [TARGET...]]
+# Without seconds each target gets a fixed number of inputs that follow from a fixed seed, the same each time: what CI
+# runs must not fail by chance.
 #
 # Plain cargo on a stable compiler builds it, with the flags that cargo-fuzz would give; libFuzzer is compiled from the
 # sources in its crate, so a C++ compiler must be there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seconds="${1:-8}"
-shift || true
+if (($# > 0)); then
+  bound=("-max_total_time=$1")
+  shift
+else
+  bound=(-seed=1 -runs=1500)
+fi
 targets=("$@")
 if ((${#targets[@]} == 0)); then
   targets=(snapshot schema tag manifest manifest_list index_manifest binary_row deletion_vectors data_file inspect)
@@ -52,11 +58,11 @@ for target in "${targets[@]}"; do
     data_file) seed "$target" '*/types*/bucket-0/data-*' '*/nested*/bucket-0/data-*' '*/pk*/*/data-*' ;;
     *) seed "$target" ;;
   esac
-  echo "fuzzing $target for $seconds s"
+  echo "fuzzing $target, ${bound[*]}"
   log="ci/fuzz/artifacts/$target.log"
   run=("ci/fuzz/target/$host/debug/$target" "-artifact_prefix=ci/fuzz/artifacts/$target/")
   # The crate's allocator bounds allocations: libFuzzer's -malloc_limit_mb does so in builds with a sanitizer only.
-  if ! "${run[@]}" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -max_len=16384 -print_final_stats=1 \
+  if ! "${run[@]}" "${bound[@]}" -timeout=10 -rss_limit_mb=512 -max_len=16384 -print_final_stats=1 \
     "ci/fuzz/corpus/$target" >"$log" 2>&1; then
     tail -n 40 "$log"
     echo "$target failed; the input is in ci/fuzz/artifacts/$target. Once more:"
