@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plants each known bug, searches seeds of every scenario until its own property is violated, and replays the printed
+# Plants each known bug, but those that no judge sees yet, searches seeds of every scenario until its own property is violated, and replays the printed
 # line in another process and in the debug build: the same trace hash, the same verdict. Builds nothing.
 # Usage: ci/defects.sh [RELEASE_BINARY [DEBUG_BINARY]]
 set -euo pipefail
@@ -73,4 +73,4 @@ if ((missed > 0)); then
   echo "$missed defects were missed or did not replay"
   exit 1
 fi
-echo "Every planted bug was found by its property and replayed."
+echo "$found_count planted bugs were found by their properties and replayed; not yet found: $not_found_yet."

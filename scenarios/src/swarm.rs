@@ -94,7 +94,8 @@ impl Scenario {
         let statements = within(place, "statements", 0, workload.statements);
         let left = statements.saturating_sub((closing.len() + chaos.len()) as u64);
         chaos.extend(chaos::statements(&run, &mut cast, left));
-        // By time, so that a plan reads as it happens; the sort is stable and each session's times ascend.
+        // By time, so that a plan reads as it happens; the sort is stable. The second statement of an attempt may come
+        // after the first of the next.
         chaos.sort_by_key(|step| match &step.action {
             Action::Run(planned) => planned.at_ms,
             Action::Close(close) => close.at_ms,

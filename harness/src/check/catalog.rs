@@ -28,7 +28,7 @@ pub enum Discovery {
 }
 
 /// What the options of a catalog lead to.
-pub fn discovery(config: &CatalogConfig) -> Discovery {
+fn discovery(config: &CatalogConfig) -> Discovery {
     match identifier(config) {
         None => Discovery::Unset,
         Some(name) if name != STORE_IDENTIFIER => Discovery::Unknown,
@@ -83,6 +83,8 @@ pub struct Sight<'h> {
 /// All observations of catalogs, by session.
 #[derive(Default)]
 pub struct Catalogs<'h> {
+    /// What their options lead to; `None` where they are not known.
+    pub discovery: Option<Discovery>,
     /// In order.
     pub of_session: BTreeMap<&'h str, Vec<Sight<'h>>>,
 }
@@ -90,7 +92,8 @@ pub struct Catalogs<'h> {
 impl<'h> Catalogs<'h> {
     /// Collects them.
     pub fn of(history: &'h History) -> Self {
-        let mut catalogs = Self::default();
+        let known = history.header.catalog.as_ref();
+        let mut catalogs = Self { discovery: known.map(discovery), ..Self::default() };
         let mut crashed: BTreeSet<&str> = BTreeSet::new();
         for entry in &history.events {
             if let Event::Fault { kind, target, phase: FaultPhase::Start } = &entry.event

@@ -9,8 +9,9 @@ use scenarios::contract::{Expectation, Form, StoreState, Subject, Verdict, expec
 use super::catalog::{self, Discovery};
 use super::index::{End, Fate, Index, NEVER, Operation};
 use super::names;
+use super::rejection;
 use super::sides;
-use super::table::{self, Table};
+use super::table::Table;
 use super::timeline::Known;
 use super::weather::Weather;
 use super::{Docket, prose};
@@ -21,10 +22,11 @@ const JUDGED_ELSEWHERE: [&str; 4] = ["C1", "C2", "C7", "C9"];
 /// Judges every cell that the history meets.
 pub fn judge(index: &Index, docket: &mut Docket) {
     for operation in &index.operations {
-        if let Some(cell) = cell(index, operation)
+        let weather = index.forecast.during(operation);
+        if let Some(cell) = cell(index, operation, weather)
             && !JUDGED_ELSEWHERE.contains(&cell.property)
         {
-            Case { index, operation, weather: index.forecast.during(operation), cell }.judge(docket);
+            Case { index, operation, weather, cell }.judge(docket);
         }
     }
 }
@@ -56,7 +58,7 @@ fn agreed(form: &'static Form, in_the_mode: bool, states: &[StoreState]) -> Opti
 }
 
 /// The cell of a statement; `None` where the table has none, or where it is not certain which.
-fn cell(index: &Index, operation: &Operation) -> Option<Cell> {
+fn cell(index: &Index, operation: &Operation, weather: Weather) -> Option<Cell> {
     let statement = operation.statement;
     if matches!(statement, Statement::CreateView { .. }) || is_planned_write(statement) {
         return None;
@@ -87,7 +89,7 @@ fn cell(index: &Index, operation: &Operation) -> Option<Cell> {
             Known::Unknown => return None,
         },
     };
-    let states = store_states(index, operation, table)?;
+    let states = store_states(index, operation, table, weather)?;
     let Expectation { verdict, property, .. } = agreed(form, in_the_mode, &states)?;
     let property = match verdict {
         Verdict::NamesStore | Verdict::Unavailable => "C14",
@@ -105,8 +107,8 @@ fn is_planned_write(statement: &Statement) -> bool {
 
 /// The whole name that a statement spells.
 fn named(statement: &Statement) -> TablePath {
-    match names::view_of(statement) {
-        Some(view) => names::path_of(view),
+    match statement.view() {
+        Some(view) => view.spelled(),
         None => statement.table().clone(),
     }
 }
@@ -123,33 +125,20 @@ fn subject<'i, 'h>(
         Known::Unknown => None,
         Known::No => Some((Subject::Nothing, None)),
         Known::Yes => {
-            let keyed = has_key(index, table)?;
+            let keyed = table.keyed?;
             Some((if keyed { Subject::KeyTable } else { Subject::AppendTable }, Some(table)))
         }
     }
 }
 
-/// Whether a table has a primary key, where every definition of it agrees.
-fn has_key(index: &Index, table: &Table) -> Option<bool> {
-    let defined = table.operations.iter().filter_map(|position| match index.operations[*position].statement {
-        Statement::CreateTable { table: path, schema, .. } | Statement::ReplaceTable { table: path, schema, .. }
-            if path == table.path =>
-        {
-            Some(schema)
-        }
-        _ => None,
-    });
-    let mut all = table.schema.into_iter().chain(defined);
-    let first = all.next()?;
-    // A table of another type is C24's.
-    (table::is_plain(first) && all.all(|other| other.has_primary_key() == first.has_primary_key()))
-        .then(|| first.has_primary_key())
-}
-
 /// The states in which the statement may have found the store; `None` where the catalog is not known.
-fn store_states(index: &Index, operation: &Operation, table: Option<&Table>) -> Option<Vec<StoreState>> {
-    let config = index.history.header.catalog.as_ref()?;
-    Some(match catalog::discovery(config) {
+fn store_states(
+    index: &Index,
+    operation: &Operation,
+    table: Option<&Table>,
+    weather: Weather,
+) -> Option<Vec<StoreState>> {
+    Some(match index.catalogs.discovery? {
         Discovery::Unset => vec![StoreState::Unset],
         Discovery::Unknown => vec![StoreState::Unknown],
         Discovery::Uncreatable => vec![StoreState::Uncreatable],
@@ -160,7 +149,7 @@ fn store_states(index: &Index, operation: &Operation, table: Option<&Table>) -> 
                 Known::No => vec![StoreState::Lacking],
                 Known::Unknown => vec![StoreState::Working, StoreState::Lacking],
             };
-            match index.forecast.during(operation) {
+            match weather {
                 Weather::Calm => up,
                 Weather::StoreDown => vec![StoreState::Down],
                 Weather::Rough => [up, vec![StoreState::Down]].concat(),
@@ -171,33 +160,7 @@ fn store_states(index: &Index, operation: &Operation, table: Option<&Table>) -> 
 
 /// Whether the store has the table.
 fn known_to_store(index: &Index, operation: &Operation, table: &Table) -> Known {
-    if let Some(seen) = sides::around(index, operation).before {
-        return seen.store.is_some().into();
-    }
-    let may_make_or_end = |operation: &Operation| {
-        matches!(operation.statement, Statement::RenameTable { .. })
-            || table::is_promotion(operation.statement)
-            || timeline_of_store(operation.statement)
-    };
-    let operations = table.operations.iter().map(|position| &index.operations[*position]);
-    if operations.filter(|operation| operation.fate() != Fate::Failed).any(may_make_or_end) {
-        return Known::Unknown;
-    }
-    let in_store = !table.extents.is_empty() || !table.registrations.is_empty();
-    match (table.schema, in_store, table.in_store) {
-        (_, true, _) => Known::Yes,
-        (_, false, Some(seen)) => seen.into(),
-        // The run began with it, on a side that we were not told.
-        (Some(_), false, None) => Known::Unknown,
-        // It came by the lake's DDL alone.
-        (None, false, None) => Known::No,
-    }
-}
-
-/// Whether the statement is the store's own DDL about existence.
-fn timeline_of_store(statement: &Statement) -> bool {
-    use models::contract::Side::Store;
-    matches!(statement, Statement::CreateTable { side: Store, .. } | Statement::DropTable { side: Store, .. })
+    sides::around(index, operation).before.map_or(table.in_store, |seen| seen.store.is_some().into())
 }
 
 /// Cases in which the texts leave a way out of the verdict.
@@ -220,14 +183,9 @@ fn is_excused(index: &Index, operation: &Operation, table: Option<&Table>, cell:
             })
         }),
         // C5 judges what comes after the mode was turned off.
-        Statement::RenameTable { to, .. } => {
+        Statement::RenameTable { .. } | Statement::ReplaceTable { .. } => {
             cell.property == "C8" && table.is_some_and(|table| table.timeline.mode.was_yes_before(operation.invoked.n))
-                || index.table(to).is_some_and(|to| {
-                    to.timeline.exists.during(operation.invoked.n, operation.invoked.n + 1) != Known::No
-                })
-        }
-        Statement::ReplaceTable { .. } => {
-            cell.property == "C8" && table.is_some_and(|table| table.timeline.mode.was_yes_before(operation.invoked.n))
+                || rejection::target_may_exist(index, operation)
         }
         // Nothing to write is no reason to ask the store.
         Statement::Insert { rows, .. } => rows.rows.is_empty(),
@@ -431,8 +389,7 @@ impl Case<'_, '_> {
 
     /// Whether the store cannot be reached, whatever the weather.
     fn store_is_away(&self) -> bool {
-        let config = self.index.history.header.catalog.as_ref();
-        config.is_some_and(|config| catalog::discovery(config) != Discovery::Found)
+        self.index.catalogs.discovery.is_some_and(|found| found != Discovery::Found)
     }
 
     /// Whether nothing but the table has to be found: no snapshot, branch, partition or column.

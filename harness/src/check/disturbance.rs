@@ -6,7 +6,7 @@ use models::contract::Statement;
 use super::Docket;
 use super::index::{End, Fate, Index, NEVER, Operation};
 use super::table::{Table, is_promotion};
-use super::timeline::{self, Known, Timeline, mode_switch};
+use super::timeline::{Known, Timeline, mode_switch};
 
 /// Properties that a `noted` event takes out of judgement for its table.
 const SILENCED: [&str; 5] = ["L1", "L2", "L5", "L6", "L7"];
@@ -73,7 +73,7 @@ fn reach(operation: &Operation, timeline: &Timeline, has_key: bool) -> Option<Re
     }
     let guarded = || {
         // If it has an effect all the same, the judges may say so.
-        timeline::is_guarded_without_ack(operation) && timeline.mode.during(operation.invoked.n, NEVER) == Known::Yes
+        timeline.refuses(operation)
     };
     match operation.statement {
         Statement::RenameTable { .. } | Statement::ReplaceTable { .. } => (!guarded()).then_some(Reach::Structure),

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use models::contract::{FailureCode, Side, Statement};
 
-use super::catalog::{self, Discovery};
+use super::catalog::Discovery;
 use super::index::{End, Fate, Index, NEVER, Point};
 use super::known_log::Bucket;
-use super::names;
 use super::table::{Table, offset_in};
 use super::timeline::{Known, mode_switch};
 use super::{Docket, prose};
@@ -112,7 +111,7 @@ fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut 
     let mut served = false;
     // A table that left the store's care meanwhile may have lost what was not tiered; the texts are silent.
     let mut left_the_store = false;
-    let finds_store = index.history.header.catalog.as_ref().is_none_or(|c| catalog::discovery(c) == Discovery::Found);
+    let finds_store = index.catalogs.discovery.is_none_or(|found| found == Discovery::Found);
     for operation in table.operations.iter().map(|position| &index.operations[*position]) {
         let answered_n = operation.answered().map_or(NEVER, |at| at.n);
         let in_mode = table.timeline.mode.during(operation.invoked.n, answered_n);
@@ -128,7 +127,9 @@ fn statements_succeed(index: &Index, table: &Table, healed: Point, docket: &mut 
             continue;
         }
         // A view that bears the name answers instead (C18).
-        let shadowed = names::view_of(operation.statement)
+        let shadowed = operation
+            .statement
+            .view()
             .is_some_and(|view| index.names.may_shadow(view, operation.invoked.n, answered_n));
         let allowed = if shadowed {
             false

@@ -148,6 +148,9 @@ fn columns_go_last(operation: &Operation, before: Sides, after: Sides, docket: &
         let (Some(earlier), Some(now)) = (before_side, after_side) else { continue };
         // The lake may have had such a column already: then it stays where it is.
         let added: Vec<&str> = added.iter().copied().filter(|name| earlier.schema.position(name).is_none()).collect();
+        if added.is_empty() {
+            continue;
+        }
         docket.judged("C20", 1);
         let system = if is_legacy(&now.schema) { SYSTEM_COLUMNS.len() } else { 0 };
         let users = &now.schema.columns[..now.schema.columns.len() - system];

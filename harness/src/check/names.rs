@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{RT_SUFFIX, Statement, TablePath, TableView};
+use models::contract::{Statement, TablePath, TableView};
 
 use super::index::{Fate, NEVER, Operation};
 use super::timeline::Known;
@@ -72,16 +72,8 @@ impl<'h> Names<'h> {
 
     /// Whether a statement that names a view of a table, `t$rt` or `t`, may have met a view of the catalog instead.
     pub fn may_shadow(&self, named: &TableView, from_n: u64, to_n: u64) -> bool {
-        !self.views.is_empty() && self.is_view(&path_of(named), from_n, to_n) != Known::No
+        !self.views.is_empty() && self.is_view(&named.spelled(), from_n, to_n) != Known::No
     }
-}
-
-/// The whole name that a query spells, `$rt` included.
-pub fn path_of(named: &TableView) -> TablePath {
-    if !named.real_time {
-        return named.path.clone();
-    }
-    TablePath::new(named.path.database(), &format!("{}{RT_SUFFIX}", named.path.table()))
 }
 
 /// The table that stands before the first `$` of a name; the name itself where there is none.
@@ -89,18 +81,5 @@ pub fn base(path: &TablePath) -> TablePath {
     match path.table().split_once('$') {
         Some((base, _)) if !base.is_empty() => TablePath::new(path.database(), base),
         _ => path.clone(),
-    }
-}
-
-/// The view of a table that a statement on rows names.
-pub fn view_of(statement: &Statement) -> Option<&TableView> {
-    match statement {
-        Statement::Insert { table, .. }
-        | Statement::Update { table, .. }
-        | Statement::Delete { table, .. }
-        | Statement::Select { table, .. }
-        | Statement::Lookup { table, .. }
-        | Statement::Changes { table, .. } => Some(table),
-        _ => None,
     }
 }

@@ -8,7 +8,7 @@ use super::content::Recogniser;
 use super::index::{End, Index, NEVER};
 use super::timeline::Known;
 use super::weather::Weather;
-use super::{Docket, names, prose, table};
+use super::{Docket, prose, table};
 
 /// Judges what views show (C18) and that other types of table never need the store (C24).
 pub fn judge(index: &Index, docket: &mut Docket) {
@@ -25,7 +25,7 @@ fn shows_the_view(index: &Index, operation: &super::index::Operation, docket: &m
     else {
         return;
     };
-    let view = names::path_of(named);
+    let view = named.spelled();
     if index.names.is_view(&view, operation.invoked.n, answered.n) != Known::Yes {
         return;
     }
@@ -55,7 +55,7 @@ fn stays_with_the_lake(index: &Index, operation: &super::index::Operation, docke
     let Some(found) = index.table(operation.statement.table()) else { return };
     let carries = found.schema.is_some_and(|schema| !table::is_plain(schema) && schema.lakestream_enabled());
     let plain_use = operation.statement.writes_rows() || operation.statement.is_read();
-    let real_time = names::view_of(operation.statement).is_some_and(|view| view.real_time);
+    let real_time = operation.statement.view().is_some_and(|view| view.real_time);
     if !carries || !plain_use || real_time || matches!(operation.end, End::Open) {
         return;
     }

@@ -19,10 +19,13 @@ pub fn judge(index: &Index, docket: &mut Docket) {
 }
 
 fn reads_show_what_was_acked(index: &Index, table: &Table, docket: &mut Docket) {
+    if table.disturbance.columns_from_n != NEVER {
+        return;
+    }
     let stale =
         |from_ms: u64, to_ms: u64| index.stale_windows.iter().any(|(start, end)| *start <= to_ms && *end >= from_ms);
     for (read, content) in table.judged_reads(false) {
-        if stale(read.invoked.at_ms, read.answered.at_ms) || table.disturbance.columns_from_n != NEVER {
+        if stale(read.invoked.at_ms, read.answered.at_ms) {
             continue;
         }
         let binds = |write: &Write| write.route == Route::Lake && write.acked_n < read.invoked.n;

@@ -255,7 +255,7 @@ properties! {
     "C13" RejectionAndRouting Core true [43, 44, 45] Some("layouts"),
         "A write planned against an older physical layout is rejected with a message that leaks no option value.",
         "a write whose planned layout is certainly old or certainly fresh, or a failure while there are secrets to tell",
-        "paimon #11062, rules 43 to 45", "which fields of a layout count; a change on the lake side alone is not judged";
+        "paimon #11062, rules 43 to 45", "which fields of a layout count";
     "C14" RejectionAndRouting Core true [22, 34] None,
         "Misconfiguration is an error that names the store, never a lookup failure or a silent fall back.",
         "a statement that needs a store which is not configured, away, or lacks the table",
@@ -330,6 +330,6 @@ properties! {
         "FIP-25's mapping matrix (draft), rules 69 and 70", "types that cannot be spelled here are not judged";
     "P8" Promotion Draft true [] Some("promotion"),
         "After a crash anywhere in the procedure, calling it again completes or fails cleanly; a half-loaded table is never enabled.",
-        "a row or key with an acked write, in a `t$rt` read after a promotion that was cut short",
+        "a row or key with an acked write, in a `t$rt` read after a promotion that was cut short, or a call after one that was complete",
         "the sense of FIP-25 (draft), rules 65 and 66", "inferred: no text speaks of a crash";
 }

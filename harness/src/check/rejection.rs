@@ -88,7 +88,7 @@ fn in_mode(index: &Index, operation: &Operation, guard: &'static str, what: &str
 }
 
 /// Whether the table that a rename would create may exist already.
-fn target_may_exist(index: &Index, operation: &Operation) -> bool {
+pub fn target_may_exist(index: &Index, operation: &Operation) -> bool {
     let Statement::RenameTable { to, .. } = operation.statement else { return false };
     let exists = |table: &Table| table.timeline.exists.during(operation.invoked.n, operation.invoked.n + 1);
     index.table(to).is_some_and(|table| exists(table) != Known::No)

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{Statement, TablePath};
+use models::contract::TablePath;
 
 use crate::history::{Event, History, Moment, SideState};
 
-use super::index::{Fate, Index, NEVER, Operation};
+use super::index::{Index, Operation};
 use super::table::Table;
-use super::timeline::{self, Known};
 
 /// Both sides at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -70,14 +69,8 @@ pub fn undisturbed<'h>(index: &Index<'h>, operation: &Operation<'h>) -> Option<(
 
 /// Whether another statement may have changed the definition of the table between the two observations.
 pub fn defined_meanwhile(index: &Index, table: &Table, operation: &Operation, before_n: u64, after_n: u64) -> bool {
-    table.operations.iter().map(|position| &index.operations[*position]).any(|other| {
-        // What the contract refuses in the mode has no effect, whatever its answer.
-        let refused = matches!(
-            other.statement,
-            Statement::RenameTable { .. } | Statement::ReplaceTable { .. } | Statement::TruncateTable { .. }
-        ) && other.fate() != Fate::Acked
-            && table.timeline.mode.during(other.invoked.n, NEVER) == Known::Yes;
-        let over = other.fate() == Fate::Failed || other.acked_n() < before_n;
-        other.id != operation.id && timeline::defines(other.statement) && !refused && !over && other.invoked.n < after_n
-    })
+    let definers = table.definers.iter().map(|position| &index.operations[*position]);
+    definers
+        .take_while(|other| other.invoked.n < after_n)
+        .any(|other| other.id != operation.id && other.acked_n() >= before_n)
 }

@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use models::contract::{ObservedOffset, Output, Row, RowKind, RowSet, Statement, TablePath, TableSchema, Value};
+use models::contract::{ObservedOffset, Output, Row, RowKind, RowSet, Side, Statement, TablePath, TableSchema, Value};
 
 use crate::history::{Event, SnapshotSeen};
 
 use super::content::{Content, Recogniser};
 use super::disturbance::Disturbance;
-use super::index::{Index, NEVER, Operation, Point, table_of};
+use super::index::{Fate, Index, NEVER, Operation, Point, table_of};
 use super::known_log::{Bucket, KnownLog, LogExtent};
-use super::names;
 use super::timeline::{self, Fact, Known, Timeline};
 use super::writes::{Write, Writes, typed};
 
@@ -38,8 +37,12 @@ pub struct Table<'h> {
     pub extents: Vec<LogExtent<'h>>,
     /// What `changes` showed of its log.
     pub log: KnownLog<'h>,
-    /// Whether the store had it whenever somebody looked from outside; `None` where nobody did, or it changed.
-    pub in_store: Option<bool>,
+    /// Whether it has a primary key; `None` where its definitions disagree, or it is of another type (C24).
+    pub keyed: Option<bool>,
+    /// Whether the store has it, where nobody looked just before the statement.
+    pub in_store: Known,
+    /// The positions of the operations that may have changed its definition, in order.
+    pub definers: Vec<usize>,
 }
 
 /// Which keys a read is about.
@@ -195,8 +198,15 @@ impl<'h> Table<'h> {
             Some(schema) => Writes::of(&index.operations, &operations, schema, &timeline),
             None => Writes::default(),
         };
-        let Observed { mut snapshots, registrations, extents, looks: _, in_store } = observed;
-        let in_store = in_store.first().copied().filter(|first| in_store.iter().all(|other| other == first));
+        let named = || operations.iter().map(|position| &index.operations[*position]);
+        let keyed = keyed(path, schema, named());
+        let in_store = in_store(schema, named(), &observed);
+        let may_define = |position: &usize| {
+            let operation = &index.operations[*position];
+            timeline::defines(operation.statement) && operation.fate() != Fate::Failed && !timeline.refuses(operation)
+        };
+        let definers = operations.iter().copied().filter(may_define).collect();
+        let Observed { mut snapshots, registrations, extents, looks: _, in_store: _ } = observed;
         snapshots.sort_by_key(|(_, seen)| seen.snapshot_id);
         let identified = schema.filter(|_| writes.id_position.is_some());
         let (reads, snapshots, log) = match identified {
@@ -228,7 +238,9 @@ impl<'h> Table<'h> {
             registrations,
             extents,
             log,
+            keyed,
             in_store,
+            definers,
         }
     }
 
@@ -383,13 +395,63 @@ pub fn is_plain(schema: &TableSchema) -> bool {
     schema.options.get("type").is_none_or(|kind| kind.trim().eq_ignore_ascii_case("table"))
 }
 
+/// Whether a table has a primary key, where every definition of it agrees.
+fn keyed<'o, 'h: 'o>(
+    path: &TablePath,
+    schema: Option<&'h TableSchema>,
+    of_table: impl Iterator<Item = &'o Operation<'h>>,
+) -> Option<bool> {
+    let defined = of_table.filter_map(|operation| match operation.statement {
+        Statement::CreateTable { table, schema, .. } | Statement::ReplaceTable { table, schema, .. }
+            if table == path =>
+        {
+            Some(schema)
+        }
+        _ => None,
+    });
+    let mut all = schema.into_iter().chain(defined);
+    let first = all.next()?;
+    (is_plain(first) && all.all(|other| other.has_primary_key() == first.has_primary_key()))
+        .then(|| first.has_primary_key())
+}
+
+/// Whether the store has a table all the time.
+fn in_store<'o, 'h: 'o>(
+    schema: Option<&TableSchema>,
+    mut of_table: impl Iterator<Item = &'o Operation<'h>>,
+    observed: &Observed,
+) -> Known {
+    let may_make_or_end = |operation: &Operation| {
+        let stores_ddl = matches!(
+            operation.statement,
+            Statement::RenameTable { .. }
+                | Statement::CreateTable { side: Side::Store, .. }
+                | Statement::DropTable { side: Side::Store, .. }
+        );
+        operation.fate() != Fate::Failed && (stores_ddl || is_promotion(operation.statement))
+    };
+    if of_table.any(may_make_or_end) {
+        return Known::Unknown;
+    }
+    if !observed.extents.is_empty() || !observed.registrations.is_empty() {
+        return Known::Yes;
+    }
+    match (schema, observed.in_store.split_first()) {
+        (_, Some((first, rest))) if rest.iter().all(|other| other == first) => (*first).into(),
+        // The run began with it, on a side that we were not told.
+        (Some(_), _) => Known::Unknown,
+        // It came by the lake's DDL alone.
+        (None, _) => Known::No,
+    }
+}
+
 fn reads(index: &Index, of_table: &[usize], recogniser: Option<&Recogniser>) -> Vec<Read> {
     let mut reads = Vec::new();
     for position in of_table {
         let operation = &index.operations[*position];
         let super::index::End::Ok(answered, output) = operation.end else { continue };
         // A view of the catalog that bears the name answers instead (C18).
-        let view = names::view_of(operation.statement);
+        let view = operation.statement.view();
         if view.is_some_and(|view| index.names.may_shadow(view, operation.invoked.n, answered.n)) {
             continue;
         }

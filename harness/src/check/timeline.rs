@@ -5,7 +5,7 @@
 
 use models::contract::{LAKESTREAM_ENABLED, Output, Side, Statement};
 
-use super::index::{Fate, Operation};
+use super::index::{Fate, NEVER, Operation};
 
 /// How sure a fact is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,11 @@ pub struct Change {
 }
 
 impl Timeline {
+    /// Whether the operation, without an answer, is one that the contract refuses, and the mode stayed on ever after.
+    pub fn refuses(&self, operation: &Operation) -> bool {
+        is_guarded_without_ack(operation) && self.mode.during(operation.invoked.n, NEVER) == Known::Yes
+    }
+
     /// Notes that an operation with this change was invoked. Operations that certainly failed are never applied.
     pub fn begin(&mut self, change: &Change, n: u64) {
         if change.exists.is_some() {

@@ -132,12 +132,12 @@ impl Writes {
         writes
     }
 
-    /// The rows of a statement. Columns that they leave out have the value of the partition clause.
     /// Whether an UPDATE may have given this write id to a row.
     pub fn is_of_update(&self, id: i64) -> bool {
         self.updated_ids.contains(&id)
     }
 
+    /// The rows of a statement. Columns that they leave out have the value of the partition clause.
     fn add_rows(
         &mut self,
         position: usize,

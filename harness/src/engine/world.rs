@@ -13,7 +13,7 @@ use models::paimon::{Catalog, FilesystemCatalog, JdbcCatalog, LakeAccess, SqlMet
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem};
 use models::tiering::{TieringCoordinator, TieringWorker};
-use scenarios::plan::{Action, Fault, Phase, Plan, Step};
+use scenarios::plan::{Action, Fault, Phase, Plan};
 
 use tokio::sync::oneshot;
 
@@ -115,25 +115,6 @@ impl Builder {
     }
 }
 
-/// The steps that sessions do, in the plan's order, with the session and the phase of each.
-fn session_steps(plan: &Plan) -> impl Iterator<Item = (&str, Phase, &Step)> {
-    plan.steps.iter().filter_map(|step| match &step.action {
-        Action::Run(planned) => Some((planned.session.as_str(), planned.phase, step)),
-        Action::Close(planned) => Some((planned.session.as_str(), planned.phase, step)),
-        Action::Fault(_) => None,
-    })
-}
-
-/// A step as its session does it, with its id.
-fn session_step(step: &Step) -> Option<(String, SessionStep)> {
-    let done = match &step.action {
-        Action::Run(planned) => SessionStep::Run(planned.clone()),
-        Action::Close(planned) => SessionStep::Close(planned.clone()),
-        Action::Fault(_) => return None,
-    };
-    Some((step.id.clone(), done))
-}
-
 impl World {
     /// Builds the reference system of a plan, with its sessions, all hosts up.
     pub fn build(plan: Rc<Plan>, network: &Rc<Network>, objects: &Rc<MemoryObjectStore>, options: &RunOptions) -> Self {
@@ -183,8 +164,7 @@ impl World {
             )));
             network.add_host(host);
         }
-        let names: std::collections::BTreeSet<&str> =
-            session_steps(&plan).map(|(session, ..)| session).chain([SETUP_SESSION]).collect();
+        let names: std::collections::BTreeSet<&str> = plan.sessions().chain([SETUP_SESSION]).collect();
         let places = names.iter().map(|name| ((*name).to_owned(), (HostState::new(name), scope(name))));
         let places: Rc<BTreeMap<_, _>> = Rc::new(places.collect());
         let system = {
@@ -300,8 +280,15 @@ impl World {
     /// All sessions do their part of a phase: beside each other, but one after the other once all is drained.
     async fn work(&self, phase: Phase, began_ms: u64) {
         let mut by_session: BTreeMap<&str, Vec<(String, SessionStep)>> = BTreeMap::new();
-        for (session, _, step) in session_steps(&self.plan).filter(|(_, of_phase, _)| *of_phase == phase) {
-            by_session.entry(session).or_default().extend(session_step(step));
+        for step in &self.plan.steps {
+            let (session, done) = match &step.action {
+                Action::Run(run) if run.phase == phase => (run.session.as_str(), SessionStep::Run(run.clone())),
+                Action::Close(close) if close.phase == phase => {
+                    (close.session.as_str(), SessionStep::Close(close.clone()))
+                }
+                Action::Run(_) | Action::Close(_) | Action::Fault(_) => continue,
+            };
+            by_session.entry(session).or_default().push((step.id.clone(), done));
         }
         let mut at_work = Vec::new();
         for (name, steps) in by_session {

@@ -13,6 +13,12 @@ use super::value::{RowKind, Value};
 /// The suffix that asks for the freshest union instead of the lake's snapshots.
 pub const RT_SUFFIX: &str = "$rt";
 
+/// The table that a name is the alias of: `$rt` asks for the union only where it is the one `$` of the name and
+/// something stands before it. `t$rt$rt`, `t$branch_b$rt` and a bare `$rt` are names like any other (rule 33, C18).
+pub fn real_time_base(name: &str) -> Option<&str> {
+    name.strip_suffix(RT_SUFFIX).filter(|base| !base.is_empty() && !base.contains('$'))
+}
+
 /// A table as a query names it: `db.t` or `db.t$rt`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -27,6 +33,14 @@ impl TableView {
     /// The lake's snapshots of a table.
     pub fn base(path: &TablePath) -> Self {
         Self { path: path.clone(), real_time: false }
+    }
+
+    /// The whole name as a statement spells it, `$rt` included.
+    pub fn spelled(&self) -> TablePath {
+        if !self.real_time {
+            return self.path.clone();
+        }
+        TablePath::new(self.path.database(), &format!("{}{RT_SUFFIX}", self.path.table()))
     }
 
     /// The freshest union of a table.
@@ -44,15 +58,11 @@ impl fmt::Display for TableView {
 impl TryFrom<String> for TableView {
     type Error = String;
 
-    /// `$rt` asks for the union only where it is the one `$` of the name and something stands before it: `t$rt$rt`,
-    /// `t$branch_b$rt` and a bare `$rt` are names like any other (rule 33, C18).
     fn try_from(text: String) -> Result<Self, String> {
         let path: TablePath = text.parse()?;
-        Ok(match path.table().strip_suffix(RT_SUFFIX) {
-            Some(base) if !base.is_empty() && !base.contains('$') => {
-                Self { path: TablePath::new(path.database(), base), real_time: true }
-            }
-            _ => Self { path, real_time: false },
+        Ok(match real_time_base(path.table()) {
+            Some(base) => Self { path: TablePath::new(path.database(), base), real_time: true },
+            None => Self { path, real_time: false },
         })
     }
 }
@@ -397,6 +407,19 @@ impl Statement {
             | Self::Select { table, .. }
             | Self::Lookup { table, .. }
             | Self::Changes { table, .. } => &table.path,
+        }
+    }
+
+    /// The view of a table that the statement names; `None` where it names a table by its path.
+    pub fn view(&self) -> Option<&TableView> {
+        match self {
+            Self::Insert { table, .. }
+            | Self::Update { table, .. }
+            | Self::Delete { table, .. }
+            | Self::Select { table, .. }
+            | Self::Lookup { table, .. }
+            | Self::Changes { table, .. } => Some(table),
+            _ => None,
         }
     }
 

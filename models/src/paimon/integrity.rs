@@ -113,8 +113,7 @@ impl Check<'_> {
             return;
         }
         self.schemas(&mut line).await;
-        let in_schema = line.directory.schema_directory();
-        if line.schemas.is_empty() && !self.findings.has(Rule::FilePlace, &in_schema) {
+        if line.schemas.is_empty() {
             let path = line.directory.schema(0);
             if !self.findings.has(Rule::FileReadable, &path) {
                 let found = "expected a schema file that can be read, found none; no file of the table can be";
@@ -146,17 +145,14 @@ impl Check<'_> {
         for name in &names {
             let root = self.directory.on_branch(name);
             let mut line = Line { branch: Some((*name).to_owned()), directory: root, schemas: BTreeMap::new() };
-            self.check_listed(line.directory.branch_root());
-            if self.findings.has(Rule::FilePlace, line.directory.branch_root())
-                || !self.directories(line.directory.branch_root()).await
-            {
+            let place = line.directory.branch_root();
+            if !self.is_directory(place).await || !self.directories(place).await {
                 continue;
             }
             self.schemas(&mut line).await;
-            let in_schema = line.directory.schema_directory();
-            if line.schemas.is_empty() && !self.findings.has(Rule::FilePlace, &in_schema) {
+            if line.schemas.is_empty() {
                 let found = format!("expected the branch {name} to have a schema that can be read, found none");
-                self.findings.add(Rule::Branch, &in_schema, None, found);
+                self.findings.add(Rule::Branch, &line.directory.schema_directory(), None, found);
                 self.incomplete = true;
             }
             let (_, snapshots) = self.chain(&line).await;

@@ -183,7 +183,8 @@ pub(super) fn read_column(
     cells: &mut impl CellSink,
     limits: &mut ParquetLimits<'_>,
 ) -> FormatResult<()> {
-    limits.check_pages(row_group.metadata().column(position))?;
+    let chunk = row_group.metadata().column(position);
+    limits.check_pages(chunk)?;
     let data_type = &column.data_type;
     if let DataType::Decimal(_, scale) = data_type
         && stored.type_scale() != i32::from(*scale)
@@ -196,7 +197,6 @@ pub(super) fn read_column(
     }
     let unit = stored_unit(stored);
     let only = |wanted: DataType, value: Value| (*data_type == wanted).then_some(value);
-    let chunk = row_group.metadata().column(position);
     let pages = CheckedPages::new(row_group.get_column_page_reader(position)?, stored);
     match get_column_reader(chunk.column_descr_ptr(), Box::new(pages)) {
         ColumnReader::BoolColumnReader(reader) => {

@@ -75,41 +75,38 @@ impl Layout {
 
     /// `invalid` if one of the mutations does not fit the table or belongs to another partition.
     pub fn check_mutations(&self, bucket: &BucketId, mutations: &[Mutation]) -> Result<(), Failure> {
-        for mutation in mutations {
-            let (cells, partition_positions) = match mutation {
-                Mutation::Put(row) => {
-                    self.check_row(row)?;
-                    (row, Some(&self.partition_positions))
+        mutations.iter().try_for_each(|mutation| match mutation {
+            Mutation::Put(row) => self.check_row(bucket, row),
+            Mutation::Delete(key) => {
+                self.check_key(key)?;
+                match &self.partition_positions_in_key {
+                    Some(positions) => check_partition(bucket, key, positions),
+                    None => Ok(()),
                 }
-                Mutation::Delete(key) => {
-                    self.check_key(key)?;
-                    (key, self.partition_positions_in_key.as_ref())
-                }
-            };
-            let elsewhere = partition_positions.is_some_and(|positions| {
-                positions.iter().zip(bucket.partition.cells()).any(|(position, value)| cells[*position] != *value)
-            });
-            if elsewhere {
-                return Err(Failure::invalid(format!(
-                    "expected rows of partition {:?}, found {:?}; send each partition's rows to its own bucket",
-                    bucket.partition.cells(),
-                    cells.cells()
-                )));
             }
+        })
+    }
+
+    /// `invalid` if the row belongs to another partition, or has the cells of no version: a writer may not have heard
+    /// of the newest yet.
+    pub fn check_row(&self, bucket: &BucketId, row: &Row) -> Result<(), Failure> {
+        if !self.column_counts.contains(&row.cells().len()) {
+            let newest = self.column_counts.last().copied().unwrap_or_default();
+            check_count("cells in a row", newest, row)?;
         }
-        Ok(())
+        check_partition(bucket, row, &self.partition_positions)
     }
 }
 
-impl Layout {
-    /// `invalid` if the row has the cells of no version: a writer may not have heard of the newest yet.
-    fn check_row(&self, row: &Row) -> Result<(), Failure> {
-        let newest = self.column_counts.last().copied().unwrap_or_default();
-        if self.column_counts.contains(&row.cells().len()) {
-            return Ok(());
-        }
-        check_count("cells in a row", newest, row)
+fn check_partition(bucket: &BucketId, cells: &Row, positions: &[usize]) -> Result<(), Failure> {
+    if positions.iter().zip(bucket.partition.cells()).all(|(position, value)| cells[*position] == *value) {
+        return Ok(());
     }
+    Err(Failure::invalid(format!(
+        "expected rows of partition {:?}, found {:?}; send each partition's rows to its own bucket",
+        bucket.partition.cells(),
+        cells.cells()
+    )))
 }
 
 fn positions(schema: &TableSchema, names: &[String], role: &str) -> Result<Vec<usize>, Failure> {

@@ -8,9 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::tables::Table;
-use crate::contract::{
-    BucketId, Failure, LakeSnapshot, LoadBegun, LoadSource, Mutation, PartitionValues, Row, TieredOffsets,
-};
+use crate::contract::{BucketId, Failure, LakeSnapshot, LoadBegun, LoadSource, PartitionValues, Row, TieredOffsets};
 use crate::defects::{Defect, Defects};
 
 /// What became of the loads of one table.
@@ -97,21 +95,15 @@ impl Table {
         defects: &Defects,
     ) -> Result<(), Failure> {
         self.layout.check_bucket(bucket)?;
-        let puts: Vec<Mutation> = rows.into_iter().map(Mutation::Put).collect();
-        self.layout.check_mutations(bucket, &puts)?;
-        let key_positions = self.expect_key_table()?.to_vec();
-        let mut by_key = BTreeMap::new();
-        for put in puts {
-            if let Mutation::Put(row) = put {
-                by_key.insert(row.project(&key_positions), row);
-            }
-        }
+        rows.iter().try_for_each(|row| self.layout.check_row(bucket, row))?;
+        let key_positions = self.expect_key_table()?;
+        let by_key: BTreeMap<Row, Row> = rows.into_iter().map(|row| (row.project(key_positions), row)).collect();
         let staging = self.loading.staging(load_id)?;
-        staging.buckets.insert(bucket.clone(), by_key.clone());
         // Planted bug bucket-published-early: what is staged is shown.
         if defects.has(Defect::BucketPublishedEarly) {
-            self.buckets.entry(bucket.clone()).or_default().load(by_key);
+            self.buckets.entry(bucket.clone()).or_default().load(by_key.clone());
         }
+        staging.buckets.insert(bucket.clone(), by_key);
         Ok(())
     }
 
@@ -121,11 +113,9 @@ impl Table {
             return Ok(self.log_ends());
         }
         self.expect_untouched(defects)?;
-        let Staging { source, buckets: mut staged } = self.loading.take_staging(load_id)?;
+        let Staging { source, buckets: staged } = self.loading.take_staging(load_id)?;
         // What an earlier load left in other buckets is not part of this one.
-        for (bucket_id, bucket) in &mut self.buckets {
-            bucket.load(staged.remove(bucket_id).unwrap_or_default());
-        }
+        self.buckets.values_mut().for_each(|bucket| bucket.load(BTreeMap::new()));
         for (bucket_id, rows) in staged {
             self.buckets.entry(bucket_id).or_default().load(rows);
         }

@@ -167,19 +167,22 @@ impl Tables {
         set: &BTreeMap<String, String>,
         reset: &[String],
     ) -> Result<(), Failure> {
-        let table = self.ids.get(path).and_then(|table_id| self.by_id.get_mut(table_id));
-        table.ok_or_else(|| no_table(path))?.alter_options(set, reset)
+        self.named_mut(path)?.alter_options(set, reset)
     }
 
     /// Adds columns to a table; see [`crate::contract::Store::add_columns`].
     pub fn add_columns(&mut self, path: &TablePath, columns: &[Column]) -> Result<(), Failure> {
-        let table = self.ids.get(path).and_then(|table_id| self.by_id.get_mut(table_id));
-        table.ok_or_else(|| no_table(path))?.add_columns(columns)
+        self.named_mut(path)?.add_columns(columns)
     }
 
     /// The table of this name; `not-found` if there is none.
     pub fn named(&self, path: &TablePath) -> Result<&Table, Failure> {
         self.ids.get(path).and_then(|table_id| self.by_id.get(table_id)).ok_or_else(|| no_table(path))
+    }
+
+    /// As [`Tables::named`], to change it.
+    fn named_mut(&mut self, path: &TablePath) -> Result<&mut Table, Failure> {
+        self.ids.get(path).and_then(|table_id| self.by_id.get_mut(table_id)).ok_or_else(|| no_table(path))
     }
 
     /// The table of this identity; `not-found` if it was dropped, whatever has its name now (L12).

@@ -109,7 +109,7 @@ impl Client {
             Ok(place) => place,
             Err(refusal) => return Err(refusal.failure(statement.table())),
         };
-        match self.planted.decision(&self.lake.defects, &statement, &place, decide(&statement)) {
+        match self.planted.decision(&self.lake.defects, &statement, &place, decide(&statement, &place)) {
             Decision::Certain(Route::Refused(refusal)) => Err(refusal.failure(&place.table)),
             Decision::Certain(Route::LakeCatalog) => self.execute_on_lake_catalog(operation_id, statement).await,
             Decision::Certain(Route::StoreCatalog) => self.execute_on_store_catalog(statement).await,

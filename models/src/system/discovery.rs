@@ -4,7 +4,7 @@
 //! It must never know which statements need a store. No message of it tells the value of an option other than the
 //! identifier, because a store's options may be secrets (rule 44).
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -78,9 +78,7 @@ pub(super) struct StoreConnection {
     factories: Vec<Rc<dyn StoreFactory>>,
     defects: Defects,
     open: RefCell<Option<Rc<dyn Store>>>,
-    opened: Cell<u64>,
-    closed: Cell<u64>,
-    option_keys: RefCell<Vec<String>>,
+    used: RefCell<StoreUse>,
 }
 
 impl StoreConnection {
@@ -90,29 +88,22 @@ impl StoreConnection {
         factories: Vec<Rc<dyn StoreFactory>>,
         defects: Defects,
     ) -> Self {
-        Self {
-            options,
-            factories,
-            defects,
-            open: RefCell::new(None),
-            opened: Cell::new(0),
-            closed: Cell::new(0),
-            option_keys: RefCell::default(),
-        }
+        Self { options, factories, defects, open: RefCell::new(None), used: RefCell::default() }
     }
 
     /// The store, opened now if no statement needed it before. A failed opening is no opening: the next statement that
     /// needs the store tries again. `misconfigured` if the options name no store, or one that is not there.
     pub(super) fn store(&self) -> Result<Rc<dyn Store>, Failure> {
-        let again = self.defects.has(Defect::StoreCreatedTwice) && self.opened.get() == 1;
+        // Planted bug store-created-twice: the second statement that needs the store opens it again.
+        let again = self.defects.has(Defect::StoreCreatedTwice) && self.used.borrow().opened == 1;
         if let (Some(store), false) = (&*self.open.borrow(), again) {
             return Ok(store.clone());
         }
         let factory = self.factory().map_err(|failure| self.planted_lookup_failure(failure))?;
         let options = self.options_of(factory.identifier());
-        *self.option_keys.borrow_mut() = options.keys().cloned().collect();
+        self.used.borrow_mut().option_keys = options.keys().cloned().collect();
         let store = factory.open(&options).map_err(|failure| self.planted_lookup_failure(failure))?;
-        self.opened.set(self.opened.get() + 1);
+        self.used.borrow_mut().opened += 1;
         *self.open.borrow_mut() = Some(store.clone());
         Ok(store)
     }
@@ -125,17 +116,13 @@ impl StoreConnection {
     /// Closes what is open.
     pub(super) fn close(&self) -> Result<(), Failure> {
         let Some(store) = self.open.take() else { return Ok(()) };
-        self.closed.set(self.closed.get() + 1);
+        self.used.borrow_mut().closed += 1;
         self.factory()?.close(store)
     }
 
     /// What this catalog had to do with its store so far.
     pub(super) fn store_use(&self) -> StoreUse {
-        StoreUse {
-            opened: self.opened.get(),
-            closed: self.closed.get(),
-            option_keys: self.option_keys.borrow().clone(),
-        }
+        self.used.borrow().clone()
     }
 
     /// A failure of the store, or of finding it, with a message that names the store (rule 22, C14).
@@ -148,7 +135,7 @@ impl StoreConnection {
     }
 
     /// How messages name the store.
-    pub(super) fn name(&self) -> String {
+    fn name(&self) -> String {
         match self.identifier() {
             Some(identifier) => format!("the store `{identifier}` that `{LAKESTREAM_STORE}` names"),
             None => format!("no store: `{LAKESTREAM_STORE}` is not set"),

@@ -146,23 +146,11 @@ impl Client {
     ) -> Result<(), Failure> {
         let batch_sequence = self.store_writer.take_sequence(table_id, &bucket);
         let request = AppendRequest { table_id, bucket, mutations, writer_id: self.store_writer.id, batch_sequence };
-        let mut may_be_durable = false;
-        let mut budget = self.patience.budget();
-        loop {
-            let failure = match store.append(request.clone()).await {
-                Ok(_) => return Ok(()),
-                Err(failure) => failure,
-            };
-            may_be_durable |= !failure.definite;
-            if budget.allows(&failure).await {
-                continue;
-            }
-            if may_be_durable {
-                return Err(failure.made_indefinite());
-            }
+        let appended = self.patience.repeated(async || store.append(request.clone()).await).await;
+        if appended.as_ref().is_err_and(|failure| failure.definite) {
             self.store_writer.give_back_sequence(table_id, &request.bucket, batch_sequence);
-            return Err(failure);
         }
+        appended.map(|_| ())
     }
 }
 

@@ -49,18 +49,18 @@ impl<'a> SharedLayout<'a> {
     }
 }
 
-/// Rows of the store's definition in the lake's columns: matched by name; a column that the store does not have is
-/// NULL.
+/// Rows of one definition of a table in the columns of its other one: matched by name; a column that the first does not
+/// have is NULL.
 pub(super) struct ColumnMapping {
-    /// Per lake column its position in the store's rows; `None` if both sides have the same columns.
+    /// Per column of the second its position in the first; `None` if both have the same columns.
     sources: Option<Vec<Option<usize>>>,
 }
 
 impl ColumnMapping {
-    pub(super) fn between(store: &TableSchema, lake: &TableSchema) -> Self {
-        let same = store.columns.len() == lake.columns.len()
-            && store.columns.iter().zip(&lake.columns).all(|(one, other)| one.name == other.name);
-        let sources = (!same).then(|| lake.columns.iter().map(|column| store.position(&column.name)).collect());
+    pub(super) fn between(from: &TableSchema, to: &TableSchema) -> Self {
+        let same = from.columns.len() == to.columns.len()
+            && from.columns.iter().zip(&to.columns).all(|(one, other)| one.name == other.name);
+        let sources = (!same).then(|| to.columns.iter().map(|column| from.position(&column.name)).collect());
         Self { sources }
     }
 

@@ -20,7 +20,7 @@ impl Patience {
     }
 
     /// A fresh budget of retries, for one call.
-    pub(super) fn budget(&self) -> RetryBudget<'_> {
+    fn budget(&self) -> RetryBudget<'_> {
         RetryBudget { patience: self, retries_left: self.config.retries, next_wait_ms: self.config.retry_wait_ms }
     }
 
@@ -51,6 +51,23 @@ impl Patience {
             }
         }
     }
+
+    /// Calls something that recognises a repetition: it is called again until it is answered or patience ends. A definite
+    /// failure says nothing about an earlier call that got no answer.
+    pub(super) async fn repeated<T>(&self, call: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut budget = self.budget();
+        let mut in_doubt = false;
+        loop {
+            let failure = match call().await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            in_doubt |= !failure.definite;
+            if !budget.allows(&failure).await {
+                return Err(if in_doubt { failure.made_indefinite() } else { failure });
+            }
+        }
+    }
 }
 
 /// The name under which luck is drawn for one attempt of an operation.
@@ -59,7 +76,7 @@ pub(super) fn attempt_subject(operation_id: &str, attempt: u32) -> String {
 }
 
 /// What is left of one call's retries.
-pub(super) struct RetryBudget<'a> {
+struct RetryBudget<'a> {
     patience: &'a Patience,
     retries_left: u32,
     next_wait_ms: u64,
@@ -68,7 +85,7 @@ pub(super) struct RetryBudget<'a> {
 impl RetryBudget<'_> {
     /// Whether the call may be made again after this failure; if so, returns after the pause. The pause doubles each
     /// time.
-    pub(super) async fn allows(&mut self, failure: &Failure) -> bool {
+    async fn allows(&mut self, failure: &Failure) -> bool {
         if !failure.is_transient() || self.retries_left == 0 {
             return false;
         }

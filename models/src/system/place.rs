@@ -3,7 +3,7 @@
 //!
 //! Names only: this module must never look whether anything of that name exists.
 
-use crate::contract::{RT_SUFFIX, Statement, TablePath};
+use crate::contract::{Statement, TablePath, real_time_base};
 use crate::paimon::ObjectName;
 
 use super::route::Refusal;
@@ -31,8 +31,7 @@ impl Part {
 
     /// The table's own name, and what of it.
     fn of(name: &str) -> (String, Self) {
-        // Rule 33: the alias is the only `$` of its name, with a table before it.
-        if let Some(base) = name.strip_suffix(RT_SUFFIX).filter(|base| !base.is_empty() && !base.contains('$')) {
+        if let Some(base) = real_time_base(name) {
             return (base.to_owned(), Self::RealTime);
         }
         match ObjectName::parse(name) {
@@ -67,18 +66,8 @@ impl Place {
     /// The place that a statement names.
     pub(super) fn of(statement: &Statement) -> Result<Self, Refusal> {
         let path = statement.table();
-        let is_real_time = match statement {
-            Statement::Insert { table, .. }
-            | Statement::Update { table, .. }
-            | Statement::Delete { table, .. }
-            | Statement::Select { table, .. }
-            | Statement::Lookup { table, .. }
-            | Statement::Changes { table, .. } => table.real_time,
-            _ => false,
-        };
-        if is_real_time {
-            let spelled = TablePath::new(path.database(), &format!("{}{RT_SUFFIX}", path.table()));
-            return Ok(Self { spelled, table: path.clone(), part: Part::RealTime, branch: None });
+        if let Some(view) = statement.view().filter(|view| view.real_time) {
+            return Ok(Self { spelled: view.spelled(), table: path.clone(), part: Part::RealTime, branch: None });
         }
         let beside = match statement {
             Statement::Insert { branch, .. } => branch.as_deref(),

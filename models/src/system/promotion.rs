@@ -1,9 +1,9 @@
 //! Promotion: a lake table with history becomes a lake-stream table (P3–P8, rules 61–71).
 //!
 //! The client of the session drives it, one remote call after the other, so it can die between any two of them:
-//! 1. the store gets disabled metadata of the lake table;
-//! 2. one lake snapshot is fixed; a key table's rows of it are staged in the store, bucket by bucket;
-//! 3. the store publishes all buckets in one step;
+//! 1. one lake snapshot is fixed, and its rows are read;
+//! 2. the store gets disabled metadata of the lake table;
+//! 3. a key table's rows are staged in the store, bucket by bucket, and published in one step;
 //! 4. the lake's newest snapshot must still be the fixed one; the store registers it;
 //! 5. the table is enabled, which the coordinator refuses unless the registered snapshot is the lake's newest.
 //!
@@ -27,18 +27,16 @@
 use std::collections::BTreeMap;
 
 use crate::contract::{
-    BucketId, DML_SYNC, Failure, FailureCode, Filter, LAKESTREAM_ENABLED, LakeSnapshot, LoadBegun, LoadSource, Output,
-    PartitionValues, Row, StoreTable, TablePath, TieredOffsets, Value,
+    DML_SYNC, Failure, FailureCode, Filter, LAKESTREAM_ENABLED, LakeSnapshot, LoadBegun, LoadSource, Output,
+    PartitionValues, StoreTable, TablePath, TieredOffsets, Value,
 };
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
 use crate::store::is_promoted;
 
 use super::client::{Client, of_the_store};
+use super::merge::LakeRows;
 use super::partition_selection::left_out;
-
-/// The rows of each bucket in a snapshot.
-type Rows = BTreeMap<BucketId, Vec<Row>>;
 
 impl Client {
     /// `CALL` of the promotion procedure. `partitions` are those to load of a partitioned key table; `None` is all.
@@ -58,7 +56,7 @@ impl Client {
         let snapshot = self.patience.read(async || lake_table.latest_snapshot().await).await?;
         let rows = match &snapshot {
             Some(snapshot) => self.rows_of(&lake_table, snapshot).await?,
-            None => Rows::new(),
+            None => LakeRows::new(),
         };
         // Planted bug partition-selection-ignored: whatever is selected, all is loaded.
         let partitions = partitions.filter(|_| !self.lake.defects.has(Defect::PartitionSelectionIgnored));
@@ -76,24 +74,13 @@ impl Client {
         }
     }
 
-    async fn rows_of(&self, lake_table: &PaimonTable, snapshot: &Snapshot) -> Result<Rows, Failure> {
+    async fn rows_of(&self, lake_table: &PaimonTable, snapshot: &Snapshot) -> Result<LakeRows, Failure> {
         self.patience.read(async || lake_table.scan(snapshot, &Filter::new()).await).await
     }
 
     /// A step that may be repeated, until it is answered or patience ends.
     async fn step<T>(&self, call: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
-        let mut budget = self.patience.budget();
-        let mut in_doubt = false;
-        loop {
-            let failure = match call().await {
-                Ok(answer) => return Ok(answer),
-                Err(failure) => failure,
-            };
-            in_doubt |= !failure.definite;
-            if !budget.allows(&failure).await {
-                return Err(of_the_store(if in_doubt { failure.made_indefinite() } else { failure }));
-            }
-        }
+        self.patience.repeated(call).await.map_err(of_the_store)
     }
 }
 
@@ -102,7 +89,7 @@ struct Promotion<'a> {
     client: &'a Client,
     lake_table: PaimonTable,
     /// Of the fixed snapshot.
-    rows: Rows,
+    rows: LakeRows,
     /// The partitions of the fixed snapshot that are not to be loaded.
     left_out: Vec<PartitionValues>,
     /// Whether a step may have had an effect that others can see.
@@ -134,7 +121,7 @@ impl Promotion<'_> {
         Ok(said(format!("Table {path} is a lake-stream table now; {history}.")))
     }
 
-    /// Step 1.
+    /// Step 2.
     async fn create(&mut self, path: &TablePath, properties: &BTreeMap<String, String>) -> Result<StoreTable, Failure> {
         let client = self.client;
         let create = async || match client.coordinator.create_table_on_lake(path, properties).await {
@@ -150,7 +137,7 @@ impl Promotion<'_> {
         }
     }
 
-    /// Steps 2 to 4: what the snapshot contains becomes the table's state, if it has one, and its history.
+    /// Steps 3 and 4: what the snapshot contains becomes the table's state, if it has one, and its history.
     async fn hand_over(&mut self, table: &StoreTable, snapshot: &Snapshot) -> Result<(), Failure> {
         let (client, table_id) = (self.client, table.table_id);
         let registered = async || client.store_tools.registered_snapshots(table_id).await;

@@ -123,14 +123,10 @@ impl Decision {
 }
 
 /// The table of routes.
-pub fn decide(statement: &Statement) -> Decision {
+pub(super) fn decide(statement: &Statement, place: &Place) -> Decision {
     use Decision::{ByMode, Certain};
     use Route::{LakeCatalog, LakeRead, LakeWrite, Refused, StoreCatalog, StoreWrite, SystemRead, UnionRead, ViewOnly};
 
-    let place = match Place::of(statement) {
-        Ok(place) => place,
-        Err(refusal) => return Certain(Refused(refusal)),
-    };
     let real_time_only = |route| ByMode { in_the_mode: route, otherwise: Refused(Refusal::NotInTheMode) };
     match (statement, &place.part) {
         // Rule 31, C18: a view may have any name, so also one that ends in `$rt`.
@@ -317,7 +313,8 @@ mod tests {
         ];
         for (text, in_the_mode, otherwise) in cells {
             let statement: Statement = serde_json::from_value(text.clone()).unwrap();
-            let decision = decide(&statement);
+            let decision = Place::of(&statement)
+                .map_or_else(|refusal| Decision::Certain(Refused(refusal)), |place| decide(&statement, &place));
             assert_eq!((decision.route(true), decision.route(false)), (in_the_mode, otherwise), "{text}");
         }
     }

@@ -6,7 +6,8 @@
 
 use std::fmt::Write;
 
-use crate::contract::{BUCKET, DataType, Failure, SYSTEM_COLUMNS, TablePath, TableSchema};
+use super::lake_columns::is_system_name;
+use crate::contract::{BUCKET, DataType, Failure, TablePath, TableSchema};
 use crate::defects::{Defect, Defects};
 
 /// One feature of a lake table's definition.
@@ -15,12 +16,12 @@ pub struct MappingRule {
     pub feature: &'static str,
     /// Why a table that has it is refused; `None` if it is mapped.
     pub refused_because: Option<&'static str>,
-    /// The option or type that is the feature, with its value or column; `None` if the definition has not got it.
+    /// Of a feature that is refused: the option or type, with its value or column; `None` if the definition has not got it.
     find: fn(&TableSchema) -> Option<String>,
 }
 
-const fn mapped(feature: &'static str, find: fn(&TableSchema) -> Option<String>) -> MappingRule {
-    MappingRule { feature, refused_because: None, find }
+const fn mapped(feature: &'static str) -> MappingRule {
+    MappingRule { feature, refused_because: None, find: |_| None }
 }
 
 const fn refused(
@@ -33,15 +34,11 @@ const fn refused(
 
 /// The matrix. The first refused row that a definition has is its refusal.
 pub const MAPPING_MATRIX: &[MappingRule] = &[
-    mapped("columns of the simple types", |schema| of_type(schema, all(schema), |it| !it.is_nested())),
-    mapped("ARRAY, MAP and ROW outside keys", |schema| of_type(schema, all(schema), DataType::is_nested)),
-    mapped("a primary key with a fixed number of buckets", |schema| {
-        (schema.has_primary_key() && schema.bucket_count().is_some()).then(|| option(schema, BUCKET))
-    }),
-    mapped("an append table, bucketed or not", |schema| (!schema.has_primary_key()).then(|| option(schema, BUCKET))),
-    mapped("partition columns of the simple types but DECIMAL", |schema| {
-        of_type(schema, schema.partition_positions(), |it| !is_refused_in_partitions(it))
-    }),
+    mapped("columns of the simple types"),
+    mapped("ARRAY, MAP and ROW outside keys"),
+    mapped("a primary key with a fixed number of buckets"),
+    mapped("an append table, bucketed or not"),
+    mapped("partition columns of the simple types but DECIMAL"),
     refused("row tracking", "the store gives rows no ids", |schema| switched_on(schema, "row-tracking.enabled")),
     refused("data evolution", "the store writes whole rows", |schema| switched_on(schema, "data-evolution.enabled")),
     refused("deletion vectors", "tiering would have to compact before anybody can read", |schema| {
@@ -81,7 +78,7 @@ pub const MAPPING_MATRIX: &[MappingRule] = &[
         given(schema, "sequence.field").filter(|_| schema.options["sequence.field"].contains(','))
     }),
     refused("columns named like the system columns", "the store could not tell them from its own", |schema| {
-        let system = schema.columns.iter().find(|column| SYSTEM_COLUMNS.iter().any(|(name, _)| *name == column.name));
+        let system = schema.columns.iter().find(|column| is_system_name(&column.name));
         system.map(|column| format!("column `{}`", column.name))
     }),
     refused("a sequence field", "this store orders changes by their arrival", |schema| given(schema, "sequence.field")),
@@ -98,7 +95,9 @@ pub fn refuse_unmappable(path: &TablePath, lake: &TableSchema, defects: &Defects
         return Ok(());
     }
     for rule in MAPPING_MATRIX {
-        if let (Some(because), Some(found)) = (rule.refused_because, (rule.find)(lake)) {
+        if let Some(because) = rule.refused_because
+            && let Some(found) = (rule.find)(lake)
+        {
             return Err(Failure::rejected(format!(
                 "expected a lake table that the store can hold, found {path} with {}, {found}: {because}",
                 rule.feature
@@ -117,10 +116,6 @@ pub fn mapping_matrix() -> String {
         let _ = writeln!(text, "{} | {verdict}", rule.feature);
     }
     text
-}
-
-fn all(schema: &TableSchema) -> Vec<usize> {
-    (0..schema.columns.len()).collect()
 }
 
 fn is_refused_in_partitions(data_type: &DataType) -> bool {

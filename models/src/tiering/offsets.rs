@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{
-    BucketId, DataType, Failure, OFFSETS_PROPERTY, Row, TableId, TableSchema, TieredOffsets, Value, coerce,
-    decimal_text,
+    BucketId, DataType, Failure, LakeSnapshot, OFFSETS_PROPERTY, Row, TableId, TableSchema, TieredOffsets, Value,
+    coerce, decimal_text,
 };
 use crate::paimon::Snapshot;
 
@@ -43,6 +43,17 @@ pub fn offsets_of(snapshot: &Snapshot, schema: &TableSchema) -> Result<Option<(T
     decode_offsets(text, schema).map(Some).map_err(|problem| {
         Failure::internal(format!("snapshot {} has an unreadable `{OFFSETS_PROPERTY}`: {problem}", snapshot.id))
     })
+}
+
+/// The snapshot as this table's own tiering made it; `None` if it carries no offsets, or those of another table that had
+/// the name (L12).
+pub(super) fn own_lake_snapshot(
+    snapshot: &Snapshot,
+    table_id: TableId,
+    schema: &TableSchema,
+) -> Result<Option<LakeSnapshot>, Failure> {
+    let own = offsets_of(snapshot, schema)?.filter(|(carried_id, _)| *carried_id == table_id);
+    Ok(own.map(|(_, offsets)| LakeSnapshot { snapshot_id: snapshot.id, offsets }))
 }
 
 /// The property's text.

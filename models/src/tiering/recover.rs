@@ -5,10 +5,10 @@
 //! begins with its source snapshot, which contains nothing of its log. This module must never know how rows are read or
 //! written.
 
-use super::offsets::offsets_of;
+use super::offsets::own_lake_snapshot;
 use super::registration::register;
 use super::round::Round;
-use crate::contract::{Failure, LakeSnapshot, TIERING_COMMIT_USER, TieredOffsets};
+use crate::contract::{Failure, TIERING_COMMIT_USER, TieredOffsets};
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Precondition, Snapshot};
 
@@ -43,7 +43,7 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
         newest_known: newest.as_ref().map(|snapshot| snapshot.id),
     };
     let in_lake = match &newest {
-        Some(newest) => own_snapshot(round, table, newest)?,
+        Some(newest) => own_lake_snapshot(newest, round.table_id(), table.schema())?,
         None => None,
     };
     let in_lake_id = in_lake.as_ref().map(|snapshot| snapshot.snapshot_id);
@@ -68,12 +68,4 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
         None => TieredOffsets::new(),
     };
     Ok(StartingPoint { base, offsets, precondition })
-}
-
-/// The tiering snapshot as this table's; `None` if it was made for another table of the same name (L12).
-fn own_snapshot(round: &Round<'_>, table: &PaimonTable, snapshot: &Snapshot) -> Result<Option<LakeSnapshot>, Failure> {
-    let carried = offsets_of(snapshot, table.schema())?;
-    Ok(carried
-        .filter(|(table_id, _)| *table_id == round.table_id())
-        .map(|(_, offsets)| LakeSnapshot { snapshot_id: snapshot.id, offsets }))
 }

@@ -61,15 +61,10 @@ pub fn form_of(statement: &Statement, subject: Subject) -> Option<&'static Form>
 }
 
 fn name_of(statement: &Statement, subject: Subject) -> Option<&'static str> {
-    let asked = match statement {
-        Statement::Insert { table, .. }
-        | Statement::Update { table, .. }
-        | Statement::Delete { table, .. }
-        | Statement::Select { table, .. }
-        | Statement::Lookup { table, .. }
-        | Statement::Changes { table, .. } => Asked::of(table),
+    let asked = match statement.view() {
+        Some(view) => Asked::of(view),
         // A definition names a path, and what `$rt` means in it is the same.
-        other => Asked::of(&TableView::try_from(other.table().to_string()).ok()?),
+        None => Asked::of(&TableView::try_from(statement.table().to_string()).ok()?),
     };
     match subject {
         // Its own name is the new view's, and `v$rt` in it is no alias.

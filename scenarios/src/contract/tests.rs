@@ -1,6 +1,6 @@
 //! The table is well formed, and every form is recognised by its own statement.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use models::contract::Statement;
 use serde_json::{Value as Json, json};
@@ -70,13 +70,12 @@ fn what_no_text_speaks_of_has_no_form() {
 }
 
 #[test]
-fn out_of_the_mode_the_store_never_matters() {
+fn out_of_the_mode_no_verdict_speaks_of_the_store() {
+    let of_the_store =
+        [Verdict::Store, Verdict::StoreIfAble, Verdict::Union, Verdict::NamesStore, Verdict::Unavailable];
     for form in forms() {
-        let outside: BTreeSet<Verdict> =
-            StoreState::ALL.into_iter().map(|store| expected(form, false, store).verdict).collect();
-        assert_eq!(outside.len(), 1, "{}", form.name);
-        let word = outside.iter().next().unwrap();
-        assert!(!matches!(word, Verdict::Store | Verdict::Union | Verdict::NamesStore | Verdict::Unavailable));
+        let verdict = expected(form, false, StoreState::Working).verdict;
+        assert!(!of_the_store.contains(&verdict), "{}", form.name);
     }
 }
 

@@ -156,7 +156,7 @@ pub struct CatalogMix {
     /// Weight of an update, or of a delete by a filter (C23).
     #[serde(default)]
     pub update: u64,
-    /// Weight of the mode being switched off and, in the next statement, on again, on either side.
+    /// Weight of the mode being switched off and, some time later, on again, on either side.
     #[serde(default)]
     pub switch: u64,
     /// The share of runs in which the mode is switched at all: what was not yet in the lake is told afterwards, not

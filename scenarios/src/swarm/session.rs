@@ -40,7 +40,8 @@ impl Session {
     /// The session's next turn in this phase.
     pub(super) fn turn(&mut self, phase: Phase) -> Turn {
         // Each phase counts from 1 of its own, so that its ids do not depend on how long the one before was. Write ids
-        // keep 600 statements for the chaos phase and 200 for each other one.
+        // keep 600 statements for the chaos phase and 200 for each other one. (`final` may take more: no session has the
+        // number after its own.)
         let (index, mark, first_statement) = match phase {
             Phase::Chaos => (0, "", 0),
             Phase::Healed => (1, "healed-", 600),

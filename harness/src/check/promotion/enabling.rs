@@ -25,9 +25,8 @@ pub fn judge(index: &Index, operation: &Operation, docket: &mut Docket) {
         .rfind(|registration| registration.at.n < before.n && registration.table_id == store.table_id)
         .map(|registration| registration.snapshot_id);
     let made_by_tiering = |id: u64| {
-        let is_newest = |snapshot: &&LakeSnapshot| snapshot.seen.snapshot_id == id;
-        let newest = table.snapshots.iter().find(is_newest);
-        newest.is_some_and(|snapshot| snapshot.is_tiering() || snapshot.seen.user == TIERING_COMMIT_USER)
+        let is_its = |snapshot: &LakeSnapshot| snapshot.is_tiering() || snapshot.seen.user == TIERING_COMMIT_USER;
+        table.snapshots.iter().any(|snapshot| snapshot.seen.snapshot_id == id && is_its(snapshot))
     };
     // What is registered is observed of the tables that a run begins with; of others it is not known. And no text speaks
     // of the store's own commit, whose registration was lost or which fences an earlier table off.

@@ -14,8 +14,6 @@ use crate::check::{Docket, prose};
 
 /// When a table was promoted, and whether smoothly.
 struct Promotion {
-    /// The first call of it.
-    invoked_n: u64,
     /// The first success that waited for the end.
     done_n: u64,
     /// When a call of it ended in doubt, or failed after it had begun; [`NEVER`] if none did.
@@ -28,7 +26,7 @@ fn promotion(index: &Index, table: &Table) -> Option<Promotion> {
         if !matches!(operation.statement, Statement::Promote { .. } | Statement::Enable { .. }) {
             continue;
         }
-        let of_table = found.get_or_insert(Promotion { invoked_n: operation.invoked.n, done_n: NEVER, cut_n: NEVER });
+        let of_table = found.get_or_insert(Promotion { done_n: NEVER, cut_n: NEVER });
         match operation.end {
             End::Ok(at, _) if !goes_on(operation) => of_table.done_n = of_table.done_n.min(at.n),
             End::Ok(..) => {}
@@ -49,7 +47,7 @@ pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
         if read.invoked.n > promotion.cut_n {
             // That it answers at all shows that the table is enabled.
             is_whole(index, table, read, content, "P8", docket);
-        } else if read.invoked.n > promotion.done_n && read.invoked.n > promotion.invoked_n {
+        } else if read.invoked.n > promotion.done_n {
             is_whole(index, table, read, content, "P5", docket);
         }
     }

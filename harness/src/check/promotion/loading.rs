@@ -93,6 +93,9 @@ fn shown_at_once(index: &Index, table: &Table, operation: &Operation, docket: &m
         (write.row.is_some() && write.acked_n < operation.invoked.n).then_some((*last, write))
     });
     let history: Vec<_> = history.collect();
+    if history.is_empty() {
+        return;
+    }
     for read in table.reads.iter().filter(|read| read.real_time && !read.historic && !read.is_filtered()) {
         let during = read.invoked.n > operation.invoked.n && read.answered.n < answered_n;
         let (Some(content), true) = (&read.content, during && read.snapshot.is_some()) else { continue };

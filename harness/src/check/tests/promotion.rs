@@ -166,8 +166,6 @@ fn p5_no_row_of_the_history_is_lost_repeated_or_shadowed() {
         story().done(promote(), promoted()).says_nothing("P5");
     }
     // An update of a historic key, and a delete of another.
-    let mut story = history(keyed(json!({"bucket": "1"}))).done(promote(), promoted());
-    story.write(&[(1, 11)]).delete(2);
     let shadowed = |rows: &[(i64, i64)]| {
         let mut story = history(keyed(json!({"bucket": "1"}))).done(promote(), promoted());
         story.write(&[(1, 11)]).delete(2).read(rows);

@@ -112,8 +112,10 @@ impl Check<'_> {
     }
 
     /// The number that a hint says: none where there is no hint, and `Some(None)` where it says no number.
-    async fn hint(&mut self, path: &str) -> Option<Option<u64>> {
-        self.listed.binary_search_by(|file| file.as_str().cmp(path)).ok()?;
+    pub(super) async fn hint(&mut self, path: &str) -> Option<Option<u64>> {
+        if !self.is_listed(path) {
+            return None;
+        }
         let bytes = self.read(path, Referrer::Directory).await?;
         // Some writers end the line.
         Some(std::str::from_utf8(&bytes).ok().and_then(|text| parse_canonical(text.trim_end())))

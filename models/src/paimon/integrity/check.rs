@@ -160,15 +160,9 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Tells of a directory whose files count because they lie there, if it is no directory or cannot be listed.
-    /// Nothing in it would be seen, and the table would seem to be without it.
-    pub(super) fn check_listed(&mut self, directory: &str) {
-        if self.listed.binary_search_by(|file| file.as_str().cmp(directory)).is_ok() {
-            let found = "expected a directory of the table that can be listed, found something else in its place";
-            self.reachable.insert(directory.to_owned());
-            self.findings.add(Rule::FilePlace, directory, None, found);
-            self.incomplete = true;
-        }
+    /// Whether the listing names this.
+    pub(super) fn is_listed(&self, path: &str) -> bool {
+        self.listed.binary_search_by(|file| file.as_str().cmp(path)).is_ok()
     }
 
     /// The files beneath this directory, ascending.

@@ -94,7 +94,7 @@ impl Check<'_> {
         }
         let beside = data_file.rsplit_once('/').map_or("", |(parent, _)| parent);
         let path = format!("{beside}/{extra_file}");
-        if self.listed.binary_search(&path).is_err() {
+        if !self.is_listed(&path) {
             let found = format!("expected the file, to which {referrer} leads, found none");
             self.findings.add(Rule::FileExists, &path, referrer.snapshot(), found);
         }

@@ -17,16 +17,21 @@ impl Check<'_> {
     pub(super) async fn directories(&mut self, root: &str) -> bool {
         let mut can_be_seen = true;
         for name in DIRECTORIES {
-            let path = format!("{root}/{name}");
-            if self.listed.binary_search(&path).is_err() {
-                continue;
-            }
-            self.incomplete = true;
-            can_be_seen &= !LEADING.contains(&name);
-            if self.read(&path, Referrer::Directory).await.is_some() {
-                self.findings.add(Rule::FilePlace, &path, None, "expected a directory, found a file");
-            }
+            let is_directory = self.is_directory(&format!("{root}/{name}")).await;
+            can_be_seen &= is_directory || !LEADING.contains(&name);
         }
         can_be_seen
+    }
+
+    /// Whether this is a directory that can be looked into, or not there; told if neither.
+    pub(super) async fn is_directory(&mut self, path: &str) -> bool {
+        if !self.is_listed(path) {
+            return true;
+        }
+        self.incomplete = true;
+        if self.read(path, Referrer::Directory).await.is_some() {
+            self.findings.add(Rule::FilePlace, path, None, "expected a directory, found a file");
+        }
+        false
     }
 }

@@ -35,11 +35,10 @@ impl Check<'_> {
         }
     }
 
-    /// Tells that a schema is referred to which is not there. One that is there and cannot be read was told of,
-    /// and so was their directory if it cannot be listed.
+    /// Tells that a schema is referred to which is not there. One that is there and cannot be read was told of.
     pub(super) fn missing_schema(&mut self, line: &Line, schema_id: u64, referrer: Referrer<'_>) {
         let path = line.directory.schema(schema_id);
-        if !self.reachable.contains(&path) && !self.findings.has(Rule::FilePlace, &line.directory.schema_directory()) {
+        if !self.reachable.contains(&path) {
             let found = format!("expected the schema with which files of {referrer} were written, found none");
             self.findings.add(Rule::Schema, &path, referrer.snapshot(), found);
         }

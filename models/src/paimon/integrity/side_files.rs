@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::directory::{numbers_after, parse_canonical};
+use super::super::directory::numbers_after;
 use super::super::table::{SchemaVersion, decode_snapshot};
 use super::super::{CommitKind, manifest_meta::FileSource};
 use super::super::{FileKind, FormatError, FormatResult, Snapshot};
@@ -111,11 +111,7 @@ impl Check<'_> {
     }
 
     async fn changelog_hint(&mut self, path: &str, expected: Option<&u64>, ids: &[u64]) {
-        if self.listed.binary_search_by(|file| file.as_str().cmp(path)).is_err() {
-            return;
-        }
-        let Some(bytes) = self.read(path, Referrer::Directory).await else { return };
-        let hinted = std::str::from_utf8(&bytes).ok().and_then(|text| parse_canonical(text.trim_end()));
+        let Some(hinted) = self.hint(path).await else { return };
         if hinted.is_none_or(|id| !ids.contains(&id)) {
             let expected = expected.map_or("no hint".to_owned(), |id| format!("the number of a changelog, {id}"));
             let found = hinted.map_or("another text".to_owned(), |id| id.to_string());

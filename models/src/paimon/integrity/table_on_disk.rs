@@ -20,14 +20,14 @@ const DATABASE: &str = "inspected";
 const TABLE: &str = "table";
 /// Where the table's files lie in this store.
 const ROOT: &str = "inspected.db/table";
-/// The directories of files that describe others.
-const METADATA: [&str; 8] = ["schema", "snapshot", "manifest", "tag", "branch", "consumer", "changelog", "statistics"];
-/// Of these, those whose files are JSON, or a number.
+/// The directories of files of text: JSON, or a number.
 const OF_TEXT: [&str; 7] = ["schema", "snapshot", "tag", "branch", "consumer", "changelog", "statistics"];
 /// A file of text has at most so many bytes: a schema of ten thousand columns has about one million.
 const MAX_TEXT_BYTES: u64 = 8 << 20;
-/// A file that describes others has at most so many bytes; Paimon's manifests are meant to have 8 MiB.
-const MAX_METADATA_BYTES: u64 = 64 << 20;
+/// The directory of manifests.
+const OF_MANIFESTS: &str = "manifest";
+/// A manifest has at most so many bytes; Paimon's are meant to have 8 MiB.
+const MAX_MANIFEST_BYTES: u64 = 64 << 20;
 /// A data or index file of more bytes is not read; Paimon's are meant to have 128 or 256 MiB.
 const MAX_DATA_BYTES: u64 = 1 << 30;
 /// A table has at most so many files.
@@ -105,11 +105,13 @@ impl TableOnDisk {
             let found = if metadata.is_dir() { "a directory" } else { "something that is none" };
             return Err(Failure::invalid(format!("expected a regular file, found {found}")));
         }
-        let is_in =
-            |directories: &[&str]| within.split_once('/').is_some_and(|(first, _)| directories.contains(&first));
-        let max_bytes = if is_in(&OF_TEXT) { MAX_TEXT_BYTES } else { MAX_METADATA_BYTES };
+        let max_bytes = match within.split_once('/') {
+            Some((OF_MANIFESTS, _)) => Some(MAX_MANIFEST_BYTES),
+            Some((first, _)) if OF_TEXT.contains(&first) => Some(MAX_TEXT_BYTES),
+            _ => None,
+        };
         let size = metadata.len();
-        if is_in(&METADATA) && size > max_bytes {
+        if let Some(max_bytes) = max_bytes.filter(|max_bytes| size > *max_bytes) {
             let message = format!("expected a file of at most {max_bytes} bytes, found {size}");
             return Err(Failure::internal(message));
         }

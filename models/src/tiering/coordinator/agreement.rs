@@ -7,10 +7,10 @@
 use super::TieringCoordinator;
 use super::ddl::nothing_changed;
 use super::lake_table::is_fence;
-use crate::contract::{Failure, LakeSnapshot, StoreTable};
+use crate::contract::{Failure, StoreTable};
 use crate::defects::Defect;
-use crate::paimon::{PaimonTable, Snapshot};
-use crate::tiering::offsets_of;
+use crate::paimon::PaimonTable;
+use crate::tiering::offsets::own_lake_snapshot;
 
 /// `rejected` unless both sides have the same snapshot, or none.
 pub(super) async fn expect_same_snapshot(
@@ -35,7 +35,11 @@ pub(super) async fn expect_same_snapshot(
     if defects.has(Defect::EnableOneSided) && (registered.is_none() || newest_id.is_none()) {
         return Ok(());
     }
-    if let Some(unregistered) = own_snapshot(table, lake_table, newest.as_ref())?
+    let own = match &newest {
+        Some(newest) => own_lake_snapshot(newest, table.table_id, lake_table.schema()).map_err(nothing_changed)?,
+        None => None,
+    };
+    if let Some(unregistered) = own
         && registered < newest_id
     {
         // A round committed and could not say so any more. The store has lost nothing, so it is told.
@@ -50,17 +54,4 @@ pub(super) async fn expect_same_snapshot(
         text(registered),
         text(newest_id)
     )))
-}
-
-/// The snapshot as this table's own tiering made it; `None` if somebody else did.
-fn own_snapshot(
-    table: &StoreTable,
-    lake_table: &PaimonTable,
-    newest: Option<&Snapshot>,
-) -> Result<Option<LakeSnapshot>, Failure> {
-    let Some(newest) = newest else { return Ok(None) };
-    let carried = offsets_of(newest, lake_table.schema()).map_err(nothing_changed)?;
-    Ok(carried
-        .filter(|(table_id, _)| *table_id == table.table_id)
-        .map(|(_, offsets)| LakeSnapshot { snapshot_id: newest.id, offsets }))
 }

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::TieringCoordinator;
-use super::ddl::nothing_changed;
+use super::ddl::{expect_no_store_table, nothing_changed};
 use crate::contract::{
-    BUCKET, BUCKET_KEY, DATALAKE_ENABLED, Failure, FailureCode, HISTORICAL_PARTITION_ENABLED, LAKESTREAM_ENABLED,
-    StoreTable, TablePath, TableSchema,
+    BUCKET, BUCKET_KEY, DATALAKE_ENABLED, Failure, HISTORICAL_PARTITION_ENABLED, LAKESTREAM_ENABLED, StoreTable,
+    TablePath, TableSchema,
 };
 use crate::defects::{Defect, Defects};
 use crate::tiering::mapping::refuse_unmappable;
@@ -21,16 +21,7 @@ pub(super) async fn create_table_on_lake(
     properties: &BTreeMap<String, String>,
 ) -> Result<StoreTable, Failure> {
     refuse_managed(properties, &coordinator.defects)?;
-    match coordinator.store.table(path).await {
-        Ok(existing) => {
-            return Err(Failure::definite(
-                FailureCode::AlreadyExists,
-                format!("expected no table {path} in the store, found one with table id {}", existing.table_id),
-            ));
-        }
-        Err(failure) if failure.code == FailureCode::NotFound => {}
-        Err(failure) => return Err(nothing_changed(failure)),
-    }
+    expect_no_store_table(coordinator, path).await?;
     let lake_table = coordinator.catalog.table(path).await.map_err(nothing_changed)?;
     refuse_unmappable(path, lake_table.schema(), &coordinator.defects)?;
     let schema = definition(lake_table.schema(), properties);
@@ -56,12 +47,11 @@ fn refuse_managed(properties: &BTreeMap<String, String>, defects: &Defects) -> R
 
 fn definition(lake: &TableSchema, properties: &BTreeMap<String, String>) -> TableSchema {
     let layout = [BUCKET, BUCKET_KEY].into_iter().filter_map(|option| lake.options.get_key_value(option));
-    let given = properties.iter().filter(|(option, _)| *option != DATALAKE_ENABLED);
     let mut options: BTreeMap<String, String> =
-        layout.chain(given).map(|(option, value)| (option.clone(), value.clone())).collect();
+        layout.chain(properties).map(|(option, value)| (option.clone(), value.clone())).collect();
     // Only a caller that was allowed to can have switched the mode here.
-    if let Some(value) = properties.get(DATALAKE_ENABLED) {
-        options.insert(LAKESTREAM_ENABLED.to_owned(), value.clone());
+    if let Some(value) = options.remove(DATALAKE_ENABLED) {
+        options.insert(LAKESTREAM_ENABLED.to_owned(), value);
     }
     TableSchema { options, ..lake.clone() }
 }

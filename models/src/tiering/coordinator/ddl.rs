@@ -23,6 +23,18 @@ pub(super) fn nothing_changed(failure: Failure) -> Failure {
     Failure { definite: true, ..failure }
 }
 
+/// `already-exists` if the store has a table of this name.
+pub(super) async fn expect_no_store_table(coordinator: &TieringCoordinator, path: &TablePath) -> Result<(), Failure> {
+    match coordinator.store.table(path).await {
+        Ok(existing) => Err(Failure::definite(
+            FailureCode::AlreadyExists,
+            format!("expected no table {path} in the store, found one with table id {}", existing.table_id),
+        )),
+        Err(failure) if failure.code == FailureCode::NotFound => Ok(()),
+        Err(failure) => Err(nothing_changed(failure)),
+    }
+}
+
 /// Store-side CREATE TABLE.
 pub(super) async fn create_table(
     coordinator: &TieringCoordinator,
@@ -30,16 +42,7 @@ pub(super) async fn create_table(
     schema: &TableSchema,
 ) -> Result<StoreTable, Failure> {
     // Asked first, so that the ordinary `already-exists` leaves no trace in the lake.
-    match coordinator.store.table(path).await {
-        Ok(existing) => {
-            return Err(Failure::definite(
-                FailureCode::AlreadyExists,
-                format!("expected no table {path} in the store, found one with table id {}", existing.table_id),
-            ));
-        }
-        Err(failure) if failure.code == FailureCode::NotFound => {}
-        Err(failure) => return Err(nothing_changed(failure)),
-    }
+    expect_no_store_table(coordinator, path).await?;
     refuse_system_names(&schema.columns, &coordinator.defects)?;
     let mut schema = schema.clone();
     let switched = schema.options.remove(DATALAKE_ENABLED);

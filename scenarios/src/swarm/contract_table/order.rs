@@ -2,7 +2,7 @@
 //! of its own.
 
 use super::super::tables::Table;
-use crate::contract::{Form, Named, Need, Verdict, expected, form, forms};
+use crate::contract::{Form, Named, Need, Verdict, expected, forms};
 use crate::draw::Place;
 use crate::scenario::TableKind;
 
@@ -58,7 +58,7 @@ pub(super) fn on_one_table(table: &Table, in_the_mode: bool, place: Place) -> Ve
     let (alone, changes): (Vec<_>, Vec<_>) = fitting(table, in_the_mode)
         .filter(|form| !FIRST.contains(&form.name.as_str()))
         .partition(|form| leaves_alone(form, in_the_mode));
-    let mut order: Vec<&'static Form> = FIRST.iter().filter_map(|name| form(name)).collect();
+    let mut order: Vec<&'static Form> = FIRST.iter().map(|name| super::named(name)).collect();
     order.extend(shuffled(&alone, "before", place));
     for (number, form) in shuffled(&changes, "changes", place).into_iter().enumerate() {
         order.push(form);

@@ -1,8 +1,6 @@
 //! A table's life on the store's side (C19, C20): made with the mode or without, enabled, disabled, reset, enabled
 //! again; made over a lake table of the legacy layout; columns that the store must refuse.
 
-use std::collections::BTreeMap;
-
 use models::contract::{DataType, LAKESTREAM_ENABLED, Side, Statement, TablePath, TableSchema};
 
 use super::super::tables::Table;
@@ -123,6 +121,5 @@ fn legacy(table: &Table) -> TableSchema {
     let mut schema = table.schema.clone();
     let types = [DataType::Int, DataType::BigInt, DataType::TimestampLtz(6)];
     schema.columns.extend(LEGACY.iter().zip(types).map(|(name, data_type)| column(name, data_type, true)));
-    schema.options = BTreeMap::from_iter(schema.options.into_iter().filter(|(key, _)| key != LAKESTREAM_ENABLED));
     schema
 }

@@ -16,7 +16,7 @@ use super::tables::{self, Table};
 use super::{Run, within};
 use crate::draw::Draws;
 use crate::plan::{Phase, Step};
-use crate::scenario::{StoryGroup, StoryKind, TableKind};
+use crate::scenario::{StoryGroup, StoryKind};
 
 /// A statement to be, once its turn has come.
 type Make = Box<dyn Fn(&Table, &Turn) -> Statement>;
@@ -33,19 +33,16 @@ struct Tale {
 }
 
 impl Tale {
-    fn then(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) -> &mut Self {
+    fn then(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
         self.main.push(Box::new(make));
-        self
     }
 
-    fn beside(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) -> &mut Self {
+    fn beside(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
         self.beside.push(Box::new(make));
-        self
     }
 
-    fn at_last(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) -> &mut Self {
+    fn at_last(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
         self.end.push(Box::new(make));
-        self
     }
 }
 
@@ -148,9 +145,4 @@ pub(super) fn healed(run: &mut Run<'_>) -> Vec<Step> {
         tell(other, &mut beside.iter());
     }
     steps
-}
-
-/// Whether the table has a key.
-fn is_keyed(table: &Table) -> bool {
-    table.kind == TableKind::Key
 }

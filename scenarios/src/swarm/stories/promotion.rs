@@ -8,10 +8,10 @@ use models::contract::{
 };
 
 use super::super::tables::Table;
+use super::Tale;
 use super::statements::{
     STORE_SWITCH, add_column, column, create, describe, insert, insert_natively, select, select_rt,
 };
-use super::{Tale, is_keyed};
 use crate::draw::Place;
 
 /// The option that the store manages by itself, besides its switch.
@@ -59,7 +59,7 @@ pub(super) fn tale(table: &Table, place: Place) -> Tale {
         tale.then(|table, _| promote(&table.path, None));
         tale.then(|table, _| describe(&table.path, Side::Lake));
     }
-    after(&mut tale, is_keyed(table), place);
+    after(&mut tale, table.schema.has_primary_key(), place);
     tale.at_last(|table, _| promote(&table.path, None));
     tale.at_last(|table, turn| insert(&table.path, table, turn));
     tale.at_last(|table, _| select_rt(&table.path));
