@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Write};
 
 use models::config::CatalogConfig;
 use models::contract::{
-    Bounds, Change, FailureCode, ObservedOffset, Output, RowSet, Statement, TablePath, TableSchema,
+    Bounds, Change, FailureCode, ObservedOffset, ObservedRows, Output, RowSet, Statement, TablePath, TableSchema,
 };
 use serde::{Deserialize, Serialize};
 
@@ -228,6 +228,9 @@ pub struct SideState {
     /// Store: log ends, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<ObservedOffset>>,
+    /// Store: how many rows the key-value state of each bucket serves; buckets without any are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_rows: Option<Vec<ObservedRows>>,
 }
 
 /// One lake snapshot.

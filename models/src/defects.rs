@@ -136,6 +136,8 @@ defects! {
         "TRUNCATE of a lake-stream table succeeds and deletes nothing";
     ColumnChangeRejected, "column-change-rejected", "C7", "contract rule 12",
         "the columns of a lake-stream table cannot be changed on the lake side";
+    ColumnChangePushedToStore, "column-change-pushed-to-store", "C7", "contract rule 12",
+        "a column that is added on the lake side is added to the store's table as well";
     IfExistsGuarded, "if-exists-guarded", "C21", "contract rule 17",
         "RENAME IF EXISTS of a missing table is refused instead of ignored";
     FalseStored, "false-stored", "C19", "contract rule 51",

@@ -21,6 +21,8 @@ pub struct Disturbance {
     pub content_from_ms: u64,
     /// It may be another table: renamed, replaced, dropped or created.
     pub structure_from_n: u64,
+    /// As `structure_from_n`, not counting the steps of a promotion.
+    pub replaced_from_n: u64,
     /// Its columns may have changed.
     pub columns_from_n: u64,
     /// As `content_from_n`, not counting the steps of a promotion: those P5 and P8 judge.
@@ -36,6 +38,7 @@ impl Disturbance {
             content_from_n: NEVER,
             content_from_ms: NEVER,
             structure_from_n: NEVER,
+            replaced_from_n: NEVER,
             columns_from_n: NEVER,
             beside_promotion_from_n: NEVER,
             cause: None,
@@ -54,7 +57,12 @@ impl Disturbance {
             match reach {
                 Reach::Content => {}
                 Reach::Columns => found.columns_from_n = found.columns_from_n.min(n),
-                Reach::Structure => found.structure_from_n = found.structure_from_n.min(n),
+                Reach::Structure => {
+                    found.structure_from_n = found.structure_from_n.min(n);
+                    if !is_promotion(operation.statement) {
+                        found.replaced_from_n = found.replaced_from_n.min(n);
+                    }
+                }
             }
         }
         found

@@ -242,5 +242,8 @@ fn change(before: Option<&SideState>, after: Option<&SideState>, alone: bool) ->
     if before.files != after.files {
         return Some(format!("the number of files went from {:?} to {:?}", before.files, after.files));
     }
+    if before.key_rows != after.key_rows {
+        return Some("the key-value state changed".to_owned());
+    }
     (before.offsets != after.offsets).then(|| "the log ends changed".to_owned())
 }

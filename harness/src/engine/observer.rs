@@ -98,12 +98,16 @@ impl Observer {
     pub fn state(&self, op: &str, table: &TablePath, moment: Moment) {
         // What is registered is told as of the same instant (P2 to P4).
         self.sample(false);
-        let store = at_once(self.store.table(table)).ok().map(|known| SideState {
-            table_id: known.table_id.to_string(),
-            schema: (*known.schema).clone(),
-            snapshot_id: None,
-            files: None,
-            offsets: self.store.observe(table).log_end,
+        let store = at_once(self.store.table(table)).ok().map(|known| {
+            let observed = self.store.observe(table);
+            SideState {
+                table_id: known.table_id.to_string(),
+                schema: (*known.schema).clone(),
+                snapshot_id: None,
+                files: None,
+                offsets: observed.log_end,
+                key_rows: observed.key_rows,
+            }
         });
         let lake = at_once(self.lake_state(table)).ok();
         self.network.observe(Event::State { op: op.to_owned(), table: table.clone(), moment, lake, store });
@@ -119,6 +123,7 @@ impl Observer {
             snapshot_id: latest.map(|snapshot| snapshot.id),
             files: Some(files.len() as u64),
             offsets: None,
+            key_rows: None,
         })
     }
 

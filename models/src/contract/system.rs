@@ -26,6 +26,18 @@ pub struct ObservedOffset {
     pub offset: u64,
 }
 
+/// How many rows one bucket has, as `observe` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObservedRows {
+    /// `k=v/k=v`, or null.
+    #[serde(default)]
+    pub partition: Option<String>,
+    /// The bucket.
+    pub bucket: u32,
+    /// How many.
+    pub rows: u64,
+}
+
 /// The declared bounds of a system, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +62,8 @@ pub struct Observation {
     pub log_end: Option<Vec<ObservedOffset>>,
     /// Log starts (inclusive).
     pub log_start: Option<Vec<ObservedOffset>>,
+    /// How many rows the key-value state of each bucket serves; buckets without any are left out.
+    pub key_rows: Option<Vec<ObservedRows>>,
     /// The newest registered snapshot.
     pub lake_snapshot_id: Option<u64>,
     /// The store's identity of the table.

@@ -124,7 +124,12 @@ impl Bucket {
 
     /// Whether nothing durable was ever here, neither written nor loaded.
     pub fn is_empty(&self) -> bool {
-        !self.is_written() && self.state.is_empty()
+        !self.is_written() && self.key_count() == 0
+    }
+
+    /// How many keys have a row that a reader may see.
+    pub fn key_count(&self) -> usize {
+        self.state.key_count()
     }
 
     /// Whether the bucket was ever written, as far as anybody can know.

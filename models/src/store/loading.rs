@@ -120,6 +120,8 @@ impl Table {
             self.buckets.entry(bucket_id).or_default().load(rows);
         }
         self.buckets.retain(|_, bucket| !bucket.is_empty());
+        // Columns may have been added since the rows were staged.
+        self.widen_rows();
         self.loading.published = Some((load_id, source));
         Ok(self.log_ends())
     }

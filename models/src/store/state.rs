@@ -69,9 +69,9 @@ impl KeyState {
         Self { durable: rows, ..Self::default() }
     }
 
-    /// Whether no key has a durable row.
-    pub fn is_empty(&self) -> bool {
-        self.durable.is_empty()
+    /// How many keys have a durable row.
+    pub fn key_count(&self) -> usize {
+        self.durable.len()
     }
 
     /// All rows, durable or not, to change them; their keys stay.

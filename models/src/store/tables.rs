@@ -99,6 +99,11 @@ impl Table {
         self.buckets.iter().filter(|(_, bucket)| bucket.is_written())
     }
 
+    /// How many rows the state of each bucket serves; only buckets that have any.
+    pub fn key_rows(&self) -> impl Iterator<Item = (&BucketId, u64)> {
+        self.buckets.iter().map(|(id, bucket)| (id, bucket.key_count() as u64)).filter(|(_, rows)| *rows > 0)
+    }
+
     /// Sets and removes options. The layout of buckets is fixed: every offset and every row's place depends on it.
     fn alter_options(&mut self, set: &BTreeMap<String, String>, reset: &[String]) -> Result<(), Failure> {
         let mut schema = TableSchema::clone(&self.definition.schema);

@@ -41,7 +41,12 @@ impl Client {
                 self.patience.once(async |_| catalog.alter_options(&table, &set, &reset).await).await
             }
             Statement::AlterColumns { table, changes, .. } => {
-                self.patience.once(async |_| catalog.alter_columns(&table, &changes).await).await
+                let changed = self.patience.once(async |_| catalog.alter_columns(&table, &changes).await).await;
+                // Planted bug column-change-pushed-to-store: the store's table follows, whether it can or not.
+                if changed.is_ok() && self.lake.defects.has(Defect::ColumnChangePushedToStore) {
+                    self.coordinator.alter_columns(&table, &changes).await.ok();
+                }
+                changed
             }
             Statement::RenameTable { table, to, if_exists } => {
                 self.patience.once(async |_| catalog.rename_table(&table, &to, if_exists).await).await

@@ -95,6 +95,7 @@ async fn an_observation_says_what_there_is_and_that_there_is_nothing() {
         readable: Some(vec![]),
         log_end: Some(vec![]),
         log_start: Some(vec![]),
+        key_rows: Some(vec![]),
         lake_snapshot_id: None,
         table_id: Some(table.to_string()),
     };

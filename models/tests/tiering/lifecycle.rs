@@ -85,6 +85,19 @@ async fn a_round_whose_registration_was_lost_does_not_keep_its_table_out_of_the_
     assert_eq!(world.registered(&table).await.unwrap().0, 1);
 }
 
+/// Found by P2: what is on already needs no agreement of the two sides (rule 64).
+#[tokio::test(start_paused = true)]
+async fn enabling_an_enabled_table_changes_nothing_whatever_the_lake_has_become() {
+    let world = World::new();
+    world.create(&append_schema()).await;
+    let other = ColumnChange::Rename { from: "v".to_owned(), to: "u".to_owned() };
+    FilesystemCatalog::new(world.lake.clone()).alter_columns(&path(), &[other]).await.unwrap();
+    let before = world.lake_table().await.schema().clone();
+    world.coordinator.alter_options(&path(), &set(LAKESTREAM_ENABLED, "true"), &[]).await.unwrap();
+    assert_eq!(world.lake_table().await.schema(), &before);
+    assert!(world.store.table(&path()).await.unwrap().schema.lakestream_enabled());
+}
+
 /// An empty lake table as older versions made it, and the store's table over it.
 async fn legacy(world: &World) -> models::contract::StoreTable {
     make_lake_table(world, &with_option(with_columns(append_schema(), &SYSTEM_COLUMNS), "owner", "somebody")).await;

@@ -3,9 +3,10 @@
 
 use models::contract::Statement;
 
+use super::definition::is_enabled;
 use crate::check::index::{End, Index, Operation};
 use crate::check::sides;
-use crate::check::table::{LakeSnapshot, Registration, Table};
+use crate::check::table::{Registration, Table};
 use crate::check::timeline::goes_on;
 use crate::check::{Docket, prose};
 
@@ -15,8 +16,10 @@ pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
         return;
     }
     for operation in table.operations.iter().map(|position| &index.operations[*position]) {
-        let (Statement::Promote { .. }, End::Ok(answered, _)) = (operation.statement, operation.end) else { continue };
-        if goes_on(operation) {
+        let (Statement::Promote { .. }, End::Ok(..)) = (operation.statement, operation.end) else { continue };
+        // What is enabled already is registered already: what came later is tiering's.
+        let store_before = sides::around(index, operation).before.and_then(|before| before.store);
+        if goes_on(operation) || store_before.is_some_and(|store| is_enabled(&store.schema)) {
             continue;
         }
         // The first that was seen of this promotion; what tiering registered later is not its.
@@ -24,7 +27,7 @@ pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
         if table.has_key() {
             shown_at_once(index, table, operation, docket);
             if let Some(registered) = registered {
-                of_the_newest_snapshot(table, operation, answered.at_ms, registered, docket);
+                of_the_newest_snapshot(index, operation, registered, docket);
             }
         } else if let Some(registered) = registered {
             with_empty_offsets(index, operation, registered, docket);
@@ -52,33 +55,22 @@ fn with_empty_offsets(index: &Index, operation: &Operation, registered: &Registr
     }
 }
 
-/// P4: no commit came between the snapshot that was loaded and its registration.
-fn of_the_newest_snapshot(
-    table: &Table,
-    operation: &Operation,
-    answered_ms: u64,
-    registered: &Registration,
-    docket: &mut Docket,
-) {
+/// P4: what is registered is not older than the lake was when the promotion began. Between its last look at the lake and
+/// its answer somebody may still commit, so no more than that is certain.
+fn of_the_newest_snapshot(index: &Index, operation: &Operation, registered: &Registration, docket: &mut Docket) {
+    let Some(before) = sides::around(index, operation).before else { return };
+    let Some(newest) = before.lake.and_then(|lake| lake.snapshot_id) else { return };
     docket.judged("P4", 1);
-    let is_newer = |snapshot: &&LakeSnapshot| {
-        snapshot.seen.snapshot_id > registered.snapshot_id
-            && snapshot.seen.offsets.is_none()
-            // Of the same millisecond either may have been first.
-            && snapshot.seen.committed_at_ms < answered_ms.min(registered.at.at_ms)
-    };
-    if let Some(newer) = table.snapshots.iter().find(is_newer) {
-        docket.violated("P4", [operation.events(), vec![registered.at.n, newer.n]].concat(), || {
+    if registered.snapshot_id < newest {
+        docket.violated("P4", [operation.events(), vec![before.n, registered.at.n]].concat(), || {
             format!(
-                "The {} registered lake snapshot {} (event {}). Snapshot {} (event {}) had been committed at {} ms, before it \
-                 was answered. P4 demands that a promotion loads one snapshot, checks that it is the newest still, and \
-                 fails if it is not.",
+                "When the {} began, the lake's newest snapshot was {newest} (event {}). It registered snapshot {} (event \
+                 {}). P4 demands that a promotion loads one snapshot, checks that it is the newest still, and fails if it \
+                 is not.",
                 prose::statement(operation),
+                before.n,
                 registered.snapshot_id,
-                registered.at.n,
-                newer.seen.snapshot_id,
-                newer.n,
-                newer.seen.committed_at_ms
+                registered.at.n
             )
         });
     }

@@ -6,6 +6,7 @@
 mod definition;
 mod enabling;
 mod history;
+mod key_state;
 mod loading;
 mod mapping;
 mod selection;
@@ -23,6 +24,7 @@ pub fn judge(index: &Index, docket: &mut Docket) {
     }
     for table in &index.tables {
         loading::judge(index, table, docket);
+        key_state::judge(index, table, docket);
         history::judge(index, table, docket);
     }
 }

@@ -4,6 +4,7 @@ mod contract;
 mod freshness;
 mod hand_off;
 mod healing;
+mod key_state;
 mod large;
 mod layouts;
 mod lifecycle;

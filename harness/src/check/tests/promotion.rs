@@ -126,15 +126,16 @@ fn p3_an_append_table_registers_empty_offsets() {
 }
 
 #[test]
-fn p4_a_native_commit_in_between_makes_the_promotion_fail() {
+fn p4_no_older_snapshot_is_registered_than_the_lake_had() {
     let promotes = |registered: u64| {
-        let mut story = keyed(json!({"bucket": "1"})).done(promote(), promoted());
-        let answered_ms = story.now_ms();
-        story.wait(5).registered(registered, 2, 2);
-        story.native(3, 1, &[], &[]).native(4, answered_ms - 1, &[], &[]);
+        let sides =
+            [side("1", none(), Some(4)), side("7", none(), None), side("1", on(), Some(4)), side("7", on(), None)];
+        let mut story = keyed(json!({"bucket": "1"})).seen(promote(), promoted(), sides);
+        story.registered(registered, 2, 2);
         story
     };
     promotes(4).holds("P4");
+    promotes(5).holds("P4");
     promotes(3).violates("P4");
     keyed(json!({"bucket": "1"})).done(promote(), promoted()).says_nothing("P4");
 }

@@ -18,6 +18,12 @@ use crate::draw::Draws;
 use crate::plan::{Phase, Step};
 use crate::scenario::{StoryGroup, StoryKind};
 
+/// How long after a statement those beside it begin, in milliseconds: a statement of several remote calls is at work then.
+const BESIDE_MS: u64 = 60;
+
+/// How far apart the statements of a story are that is told when all is healed, in milliseconds.
+const HEALED_PAUSE_MS: u64 = 30;
+
 /// A statement to be, once its turn has come.
 type Make = Box<dyn Fn(&Table, &Turn) -> Statement>;
 
@@ -26,8 +32,8 @@ type Make = Box<dyn Fn(&Table, &Turn) -> Statement>;
 struct Tale {
     /// In order.
     main: Vec<Make>,
-    /// At the same time, by another session.
-    beside: Vec<Make>,
+    /// By another session, each soon after the statement of this number in `main` has begun.
+    beside: Vec<(usize, Make)>,
     /// When all is healed, by the first session again.
     end: Vec<Make>,
 }
@@ -37,8 +43,9 @@ impl Tale {
         self.main.push(Box::new(make));
     }
 
+    /// At the same time as the statement that was told last.
     fn beside(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
-        self.beside.push(Box::new(make));
+        self.beside.push((self.main.len().saturating_sub(1), Box::new(make)));
     }
 
     fn at_last(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
@@ -115,14 +122,21 @@ pub(super) fn chaos(run: &mut Run<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     for story in run.stories.iter_mut().filter(|story| story.in_chaos) {
         let Story { table, session, other, tale, .. } = story;
-        for (session, makes) in [(session, &tale.main), (other, &tale.beside)] {
-            let pause_ms = chaos_ms * 9 / 10 / (makes.len() as u64 + 1);
-            for (number, make) in makes.iter().enumerate() {
-                let turn = session.turn(Phase::Chaos);
-                let at_ms = number as u64 * pause_ms + turn.place.below_exclusive("at", 0, pause_ms.max(1));
-                let statement = make(table, &turn);
-                steps.push(turn.step(at_ms, deadline_ms, statement));
-            }
+        let pause_ms = chaos_ms * 9 / 10 / (tale.main.len() as u64 + 1);
+        let mut begins_ms = Vec::new();
+        for (number, make) in tale.main.iter().enumerate() {
+            let turn = session.turn(Phase::Chaos);
+            let at_ms = number as u64 * pause_ms + turn.place.below_exclusive("at", 0, pause_ms.max(1));
+            let statement = make(table, &turn);
+            steps.push(turn.step(at_ms, deadline_ms, statement));
+            begins_ms.push(at_ms);
+        }
+        let mut at_ms = 0;
+        for (number, make) in &tale.beside {
+            let turn = other.turn(Phase::Chaos);
+            at_ms = at_ms.max(begins_ms[*number] + turn.place.below_exclusive("at", 0, BESIDE_MS));
+            let statement = make(table, &turn);
+            steps.push(turn.step(at_ms, deadline_ms, statement));
         }
     }
     steps
@@ -133,16 +147,20 @@ pub(super) fn healed(run: &mut Run<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     for story in &mut run.stories {
         let Story { table, session, other, tale, in_chaos, .. } = story;
-        let (main, beside): (&[Make], &[Make]) = if *in_chaos { (&[], &[]) } else { (&tale.main, &tale.beside) };
-        let mut tell = |session: &mut Session, makes: &mut dyn Iterator<Item = &Make>| {
-            for (number, make) in makes.enumerate() {
-                let turn = session.turn(Phase::Healed);
-                let statement = make(table, &turn);
-                steps.push(turn.step(number as u64 * 30, CLOSING_DEADLINE_MS, statement));
-            }
-        };
-        tell(session, &mut main.iter().chain(&tale.end));
-        tell(other, &mut beside.iter());
+        let (main, beside) = if *in_chaos { (&[][..], &[][..]) } else { (&tale.main[..], &tale.beside[..]) };
+        for (number, make) in main.iter().chain(&tale.end).enumerate() {
+            let turn = session.turn(Phase::Healed);
+            let statement = make(table, &turn);
+            steps.push(turn.step(number as u64 * HEALED_PAUSE_MS, CLOSING_DEADLINE_MS, statement));
+        }
+        let mut at_ms = 0;
+        for (number, make) in beside {
+            let turn = other.turn(Phase::Healed);
+            let begins_ms = *number as u64 * HEALED_PAUSE_MS;
+            at_ms = at_ms.max(begins_ms + turn.place.below_exclusive("at", 0, BESIDE_MS));
+            let statement = make(table, &turn);
+            steps.push(turn.step(at_ms, CLOSING_DEADLINE_MS, statement));
+        }
     }
     steps
 }

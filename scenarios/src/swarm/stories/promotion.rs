@@ -37,9 +37,16 @@ pub(super) fn tale(table: &Table, place: Place) -> Tale {
     match place.pick_weighted("variant", 0, &variants).copied().unwrap_or("at-once") {
         "in-steps" => in_steps(&mut tale, place),
         "beside-native" => {
-            tale.then(|table, _| promote(&table.path, None));
-            for _ in 0..place.between_inclusive("native", 0, 2, 5) {
-                tale.beside(|table, turn| insert_natively(&table.path, table, turn));
+            for attempt in 0..place.between_inclusive("attempts", 0, 1, 3) {
+                tale.then(|table, _| promote(&table.path, None));
+                for _ in 0..place.between_inclusive("native", attempt, 1, 2) {
+                    tale.beside(|table, turn| insert_natively(&table.path, table, turn));
+                }
+            }
+            // Which of the two commits of a key the promotion took shows here (P4).
+            let lookups = if table.schema.has_primary_key() { 6 } else { 0 };
+            for _ in 0..lookups {
+                tale.then(|table, turn| Statement::Lookup { table: table.real_time(), key: table.key(turn.place) });
             }
         }
         "partitions" => partitions(&mut tale, place),
