@@ -159,7 +159,8 @@ impl DirectoryObjectStore {
         let target = self.file(path)?;
         let written =
             create_parent(&target).and_then(|()| create_beside(&target)).and_then(|(unfinished, mut file)| {
-                file.write_all(bytes)?;
+                // Half a file is nobody's; whether it can be removed changes nothing about the failure.
+                file.write_all(bytes).inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
                 Ok(unfinished)
             });
         // The object's own place was not touched.

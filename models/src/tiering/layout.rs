@@ -49,7 +49,7 @@ impl RowLayout {
                 )));
             }
         }
-        let first_system = first_system_column(path, &lake.columns).ok().flatten().unwrap_or(lake.columns.len());
+        let first_system = first_system_column(path, &lake.columns)?.unwrap_or(lake.columns.len());
         let (user, system) = lake.columns.split_at(first_system);
         let user = user.iter().map(|column| store.position(&column.name).map_or(Source::Nothing, Source::Store));
         let system = system.iter().zip(Source::SYSTEM).map(|(_, source)| source);
@@ -128,5 +128,11 @@ mod tests {
     fn a_column_that_the_lake_lacks_is_never_dropped_silently() {
         let failure = between(&["a", "b"], &["a", "renamed"]).unwrap_err();
         assert!(failure.message.contains("`b`"), "{failure}");
+    }
+
+    #[test]
+    fn system_columns_that_are_not_as_they_must_be_are_no_columns_of_a_user() {
+        let failure = between(&["a"], &["a", "__offset"]).unwrap_err();
+        assert!(failure.message.contains("`__offset`"), "{failure}");
     }
 }

@@ -48,7 +48,7 @@ const UNMAPPABLE: &[Unmappable] = &[
     Unmappable {
         what: "the bucket function mod",
         applies: |schema| option(schema, "bucket-function.type").is_some_and(|kind| kind.eq_ignore_ascii_case("mod")),
-        names: &["bucket-function", "bucket function"],
+        names: &["bucket-function.type", "bucket-function", "bucket function"],
     },
     Unmappable {
         what: "a primary key and no fixed number of buckets",
@@ -105,6 +105,14 @@ fn of_type(schema: &TableSchema, columns: &[String], types: &[&str]) -> bool {
     schema.positions(columns).into_iter().any(|position| starts(&schema.columns[position].data_type))
 }
 
+/// Whether a message has this name, and not only as a part of another word: a mapping is no MAP.
+fn names(message: &str, name: &str) -> bool {
+    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    message
+        .match_indices(name)
+        .any(|(at, _)| !message[..at].ends_with(is_of_word) && !message[at + name.len()..].starts_with(is_of_word))
+}
+
 /// Judges P7.
 pub fn judge(index: &Index, operation: &Operation, docket: &mut Docket) {
     // With properties or partitions of its own there may be another reason to refuse, which is told first.
@@ -140,7 +148,7 @@ pub fn judge(index: &Index, operation: &Operation, docket: &mut Docket) {
         End::Failed { code, message, .. } if code.is_always_definite() => {
             docket.judged("P7", 1);
             let lower = message.to_lowercase();
-            if !found.iter().any(|unmappable| unmappable.names.iter().any(|name| lower.contains(name))) {
+            if !found.iter().any(|unmappable| unmappable.names.iter().any(|name| names(&lower, name))) {
                 docket.violated("P7", events(), || {
                     format!(
                         "The table has {} (event {}). The {} was refused with the message {message:?}, which does not name \
@@ -153,5 +161,25 @@ pub fn judge(index: &Index, operation: &Operation, docket: &mut Docket) {
             }
         }
         End::Failed { .. } | End::Open => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn a_name_is_a_word_of_its_own() {
+        for (message, name, expected) in [
+            ("`p` of type map<int, int>", "map", true),
+            ("it cannot be mapped: no such mapping", "map", false),
+            ("row<`a` int>", "row", true),
+            ("`row-tracking.enabled` = true", "row", false),
+            ("`bucket-function.type`", "bucket", false),
+            ("`bucket` = -1", "bucket", true),
+            ("`fields.v.sequence-group`", "sequence-group", true),
+        ] {
+            assert_eq!(names(message, name), expected, "{message} {name}");
+        }
     }
 }

@@ -17,7 +17,9 @@ impl Check<'_> {
     pub(super) fn orphans(&self) -> Vec<String> {
         let root = self.directory.root().len() + 1;
         let is_orphan = |file: &&String| {
-            !self.reachable.contains(*file) && !is_by_product(&file[root..]) && !self.leads_to_reachable(file)
+            // The table's directory itself is listed where it cannot be looked into.
+            let within = file.get(root..).is_some_and(|within| !is_by_product(within));
+            within && !self.reachable.contains(*file) && !self.leads_to_reachable(file)
         };
         self.listed.iter().filter(is_orphan).cloned().collect()
     }
