@@ -168,6 +168,8 @@ impl PaimonTable {
                 .await;
         match own_schema {
             Ok(bytes) if bytes == self.schema_bytes => {}
+            // Planted bug commit-into-recreated: the name is enough.
+            Ok(_) if self.lake.defects.has(Defect::CommitIntoRecreated) => {}
             Err(failure) if failure.code != FailureCode::NotFound => return Err(failure),
             // L12: what was planned for a table must not reach its successor of the same name.
             _ => return Err(Failure::not_found(format!("table {} was dropped or re-created meanwhile", self.path))),
@@ -238,6 +240,15 @@ impl PaimonTable {
                     self.discard(attempt).await;
                     if failure.definite { Created::Refused(failure) } else { Created::Unknown(failure) }
                 }
+            };
+        }
+        // Planted bug replay-not-filtered: nobody looks for a snapshot whose answer was lost.
+        if self.lake.defects.has(Defect::ReplayNotFiltered) {
+            return match self.lake.objects.put_if_absent(&path, attempt.snapshot_bytes.clone()).await {
+                Ok(true) => Created::Ours,
+                Ok(false) => Created::Taken,
+                Err(failure) if failure.definite => Created::Refused(failure),
+                Err(failure) => Created::Unknown(failure),
             };
         }
         match create_exclusively(&self.lake, &path, &attempt.snapshot_bytes).await {
