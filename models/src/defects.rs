@@ -57,10 +57,32 @@ defects! {
         "a bucket without rows is left out of the committed offsets";
     TtlBeforeTier, "ttl-before-tier", "L9", "fluss #1919",
         "log retention ignores the tiered offset";
+    FilterMovesStart, "filter-moves-start", "L3" | "L17", "fluss #4325",
+        "a filter that prunes all lake splits of a bucket makes the log start at its beginning";
+    EofNotRemembered, "eof-not-remembered", "L3", "fluss #3933",
+        "after the lake phase of a changelog ends, the next read reads it again";
+    LakeOnlyPartitionMissing, "lake-only-partition-missing", "L1", "fluss #2194",
+        "a partition that lives only in the lake is not returned";
+    LakeOnlyLookupEmpty, "lake-only-lookup-empty", "L17", "fluss #3443",
+        "a scan finds the row, a point lookup does not";
+    MergeDropsTail, "merge-drops-tail", "L1", "fluss #3626",
+        "the merge of lake and log stops when the lake's side ends";
+    NeverTieredFails, "never-tiered-fails", "F8", "fluss PR 3208",
+        "a table that was never tiered cannot be read";
+    SharedCommitUser, "shared-commit-user", "L11", "fluss #4396",
+        "two committers have one user, and each takes the other's commits for its own";
+    RefusesAfterHeal, "refuses-after-heal", "F8", "common",
+        "after a store outage writes stay refused";
+    BaseReadWaitsForStore, "base-read-waits-for-store", "F6", "contract rule 27",
+        "a base read asks the store and waits for its time-out";
     AckBeforeDurable, "ack-before-durable", "L1", "common",
         "the ack leaves before the record survives a crash";
     RtCached, "rt-cached", "F1", "common",
         "$rt answers from a copy that is refreshed only now and then";
+    BatchHalfApplied, "batch-half-applied", "L4", "common",
+        "a statement that failed in its second bucket is told as having no effect";
+    RejectedButApplied, "rejected-but-applied", "L4", "common",
+        "a write is refused and yet in the log";
     RenameUnguarded, "rename-unguarded", "C1", "contract rule 7",
         "a lake-stream table can be renamed";
     ReplaceFallsBackToDropCreate, "replace-falls-back-to-drop-create", "C2", "contract rule 14",
@@ -119,6 +141,30 @@ defects! {
         "sequence numbers restart with the writer, so an older value wins";
     CleanupOnUnknown, "cleanup-on-unknown", "L10", "paimon #6777",
         "an unknown commit outcome cleans up the manifests of a live snapshot";
+    OverwriteDropsConcurrent, "overwrite-drops-concurrent", "L15", "paimon PR 7595",
+        "an overwrite takes its delete list from the newest snapshot";
+    RetryOtherKind, "retry-other-kind", "L11", "paimon PR 7010",
+        "a successful commit that was reported failed is retried as another kind";
+    RenameRace, "rename-race", "L11", "paimon #5762",
+        "two commits both think that they won";
+    LoserSucceeds, "loser-succeeds", "L11", "inferred",
+        "the loser of a commit's race takes the winner's snapshot for its own";
+    ExpiryDeletesLive, "expiry-deletes-live", "L10", "paimon #5229",
+        "expiry deletes files that a later snapshot still uses";
+    ExpiryIgnoresTag, "expiry-ignores-tag", "L10", "paimon #9867",
+        "a tagged snapshot's files are deleted";
+    OrphanCleanRaces, "orphan-clean-races", "L10", "paimon #7710",
+        "clean-up deletes files of a commit in flight";
+    StaleLatestHint, "stale-latest-hint", "L11" | "F4", "common",
+        "a stale LATEST hint is believed";
+    DeleteDroppedEarly, "delete-dropped-early", "L5", "LSM classic",
+        "compaction to a level that is not the lowest drops a delete, and the row returns";
+    BucketHashDiffers, "bucket-hash-differs", "L17", "common",
+        "a row's bucket differs between writer and reader";
+    StatsPruneWrong, "stats-prune-wrong", "L17", "common",
+        "a wrong greatest value prunes a file that matches";
+    PartialManifest, "partial-manifest", "L10", "storage",
+        "the commit goes on after the write of a manifest failed";
     DeleteIgnored, "delete-ignored", "L5", "common",
         "deletes do not reach the log of a key table";
     ReplaceUnguarded, "replace-unguarded", "C2", "contract rule 8",
