@@ -173,6 +173,9 @@ pub enum Event {
         findings: Vec<FileFinding>,
         /// Files that nothing refers to.
         orphans: Vec<String>,
+        /// Whether the system's own clean-up had run just before, with no writer alive (L18).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cleaned: bool,
     },
 }
 
@@ -198,6 +201,9 @@ pub enum RunPhase {
     Healed,
     /// The lake has caught up and no session works beside another.
     Drained,
+    /// Instead of [`RunPhase::Drained`]: the lake did not catch up within the declared bounds, and is not waited for any
+    /// longer. No session works beside another.
+    GaveUp,
     /// All is done; the files are read.
     End,
 }

@@ -4,7 +4,9 @@
 //! which defect, if any, is planted (rule 9). What the history lacks makes a property not exercised, never held.
 
 mod catalog;
+mod changelog;
 mod column_changes;
+mod commits;
 mod content;
 mod contract;
 mod disturbance;
@@ -25,6 +27,7 @@ mod plain_tables;
 mod promotion;
 pub mod properties;
 mod prose;
+mod recreated;
 mod rejection;
 mod routing;
 mod sides;
@@ -32,6 +35,7 @@ mod store_access;
 mod table;
 mod tiered_ranges;
 mod timeline;
+mod views;
 mod weather;
 mod writes;
 
@@ -96,7 +100,11 @@ pub fn check(history: &History) -> Findings {
     healing::judge(&index, &mut docket);
     no_loss::judge(&index, &mut docket);
     hand_off::judge(&index, &mut docket);
+    commits::judge(&index, &mut docket);
     tiered_ranges::judge(&index, &mut docket);
+    views::judge(&index, &mut docket);
+    changelog::judge(&index, &mut docket);
+    recreated::judge(&index, &mut docket);
     integrity::judge(&index, &mut docket);
     rejection::judge(&index, &mut docket);
     routing::judge(&index, &mut docket);

@@ -119,6 +119,10 @@ impl PaimonTable {
             let attempt = self.prepare(&request, &options, scope.as_ref(), latest).await.map_err(before_any_effect)?;
             match self.publish(&request.subject, &options, &attempt).await {
                 Created::Ours => return Ok(self.completed(&request, &attempt).await),
+                // Planted bug loser-succeeds: a snapshot of the number that was tried passes for our own.
+                Created::Taken if self.lake.defects.has(Defect::LoserSucceeds) => {
+                    return Ok(CommitOutcome { snapshot_id: attempt.snapshot_id });
+                }
                 Created::Taken => self.discard(&attempt).await,
                 Created::Refused(failure) => {
                     self.discard(&attempt).await;
@@ -168,6 +172,8 @@ impl PaimonTable {
                 .await;
         match own_schema {
             Ok(bytes) if bytes == self.schema_bytes => {}
+            // Planted bug commit-into-recreated: the name is enough.
+            Ok(_) if self.lake.defects.has(Defect::CommitIntoRecreated) => {}
             Err(failure) if failure.code != FailureCode::NotFound => return Err(failure),
             // L12: what was planned for a table must not reach its successor of the same name.
             _ => return Err(Failure::not_found(format!("table {} was dropped or re-created meanwhile", self.path))),
@@ -229,13 +235,16 @@ impl PaimonTable {
     /// the snapshot that it was for can be it, and that one has its user, identifier, kind and UUID, and so its bytes.
     async fn publish(&self, subject: &str, options: &CommitOptions, attempt: &Attempt) -> Created {
         let path = self.directory.snapshot(attempt.snapshot_id);
-        if self.lake.defects.has(Defect::CleanupOnUnknown) {
+        if self.takes_first_answer() {
             let created = self.lake.objects.put_if_absent(&path, attempt.snapshot_bytes.clone()).await;
             return match created {
                 Ok(true) => Created::Ours,
                 Ok(false) => Created::Taken,
                 Err(failure) => {
-                    self.discard(attempt).await;
+                    // Planted bug cleanup-on-unknown: what no answer came for passes for what failed.
+                    if self.lake.defects.has(Defect::CleanupOnUnknown) {
+                        self.discard(attempt).await;
+                    }
                     if failure.definite { Created::Refused(failure) } else { Created::Unknown(failure) }
                 }
             };
@@ -252,6 +261,12 @@ impl PaimonTable {
             }
             settled => settled,
         }
+    }
+
+    /// Whether a planted bug needs a commit that does not read back what became of it.
+    fn takes_first_answer(&self) -> bool {
+        let defects = [Defect::CleanupOnUnknown, Defect::RetryOtherKind, Defect::ReplayNotFiltered];
+        defects.iter().any(|defect| self.lake.defects.has(*defect))
     }
 
     /// Waits for a drawn while before the retry of this number, counted from 0.

@@ -1,5 +1,7 @@
 //! Each property as a pair of tiny histories: one that violates it and one that holds it, side by side.
 
+mod changelog;
+mod commits;
 mod contract;
 mod freshness;
 mod hand_off;
@@ -10,8 +12,10 @@ mod layouts;
 mod lifecycle;
 mod no_loss;
 mod promotion;
+mod recreated;
 mod registry;
 mod rejection;
 mod routing;
 mod store_access;
 mod story;
+mod views;
