@@ -54,6 +54,8 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::SequenceRestarts, "key-upsert-delete"),
     (Defect::CleanupOnUnknown, "lake-storage"),
     (Defect::StaleLatestHint, "lake-storage"),
+    (Defect::BucketHashDiffers, "key-upsert-delete"),
+    (Defect::StatsPruneWrong, "append"),
     (Defect::PartialManifest, "lake-storage"),
     (Defect::DeleteIgnored, "key-upsert-delete"),
     (Defect::ReplaceUnguarded, "append"),
@@ -99,8 +101,6 @@ const NOT_FOUND_YET: &[Defect] = &[
     Defect::ExpiryIgnoresTag,
     Defect::OrphanCleanRaces,
     Defect::DeleteDroppedEarly,
-    Defect::BucketHashDiffers,
-    Defect::StatsPruneWrong,
 ];
 
 /// Bugs of the JDBC catalog alone; the scenario's plans are run with one.
