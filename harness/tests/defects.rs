@@ -63,6 +63,8 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::CleanupOnUnknown, "lake-storage"),
     (Defect::ReplayNotFiltered, "lake-storage"),
     (Defect::StaleLatestHint, "lake-storage"),
+    (Defect::BucketHashDiffers, "key-upsert-delete"),
+    (Defect::StatsPruneWrong, "append"),
     (Defect::PartialManifest, "lake-storage"),
     (Defect::DeleteIgnored, "key-upsert-delete"),
     (Defect::ReplaceUnguarded, "append"),
@@ -126,8 +128,6 @@ const NOT_FOUND_YET: &[Defect] = &[
     Defect::ExpiryIgnoresTag,
     Defect::OrphanCleanRaces,
     Defect::DeleteDroppedEarly,
-    Defect::BucketHashDiffers,
-    Defect::StatsPruneWrong,
 ];
 
 /// Bugs of the JDBC catalog alone; the scenario's plans are run with one.

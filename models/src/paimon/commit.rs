@@ -17,6 +17,7 @@ mod index_changes;
 mod manifest_merge;
 mod options;
 mod plan;
+mod planted;
 mod statements;
 mod strict_mode;
 mod two_steps;
@@ -128,6 +129,9 @@ impl PaimonTable {
                     self.discard(&attempt).await;
                     return Err(before_any_effect(failure));
                 }
+                Created::Unknown(_) if self.retries_as_other_kind(&request) => {
+                    return self.commit_as_other_kind(request).await;
+                }
                 // L10: the snapshot may be there, so its files must stay.
                 Created::Unknown(failure) => return Err(failure),
             }
@@ -236,7 +240,7 @@ impl PaimonTable {
     async fn publish(&self, subject: &str, options: &CommitOptions, attempt: &Attempt) -> Created {
         let path = self.directory.snapshot(attempt.snapshot_id);
         if self.takes_first_answer() {
-            let created = self.lake.objects.put_if_absent(&path, attempt.snapshot_bytes.clone()).await;
+            let created = self.created_in_one_call(&path, &attempt.snapshot_bytes).await;
             return match created {
                 Ok(true) => Created::Ours,
                 Ok(false) => Created::Taken,
@@ -261,12 +265,6 @@ impl PaimonTable {
             }
             settled => settled,
         }
-    }
-
-    /// Whether a planted bug needs a commit that does not read back what became of it.
-    fn takes_first_answer(&self) -> bool {
-        let defects = [Defect::CleanupOnUnknown, Defect::RetryOtherKind, Defect::ReplayNotFiltered];
-        defects.iter().any(|defect| self.lake.defects.has(*defect))
     }
 
     /// Waits for a drawn while before the retry of this number, counted from 0.

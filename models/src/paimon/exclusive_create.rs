@@ -7,7 +7,6 @@
 use bytes::Bytes;
 
 use crate::contract::{Failure, FailureCode};
-use crate::defects::Defect;
 
 use super::LakeAccess;
 
@@ -30,18 +29,6 @@ pub(super) enum Created {
 
 /// Creates the file unless there is one already. The bytes must be those of no other attempt.
 pub(super) async fn create_exclusively(lake: &LakeAccess, path: &str, bytes: &Bytes) -> Created {
-    // Planted bug rename-race: the file is looked for before it is written, and not in the same step.
-    if lake.defects.has(Defect::RenameRace) {
-        return match lake.objects.exists(path).await {
-            Ok(true) => Created::Taken,
-            Ok(false) => match lake.objects.put(path, bytes.clone()).await {
-                Ok(()) => Created::Ours,
-                Err(failure) if failure.definite => Created::Refused(failure),
-                Err(failure) => Created::Unknown(failure),
-            },
-            Err(failure) => Created::Refused(failure),
-        };
-    }
     let mut unknown: Option<Failure> = None;
     let mut wait_ms = FIRST_WAIT_MS;
     let mut attempt = 1;

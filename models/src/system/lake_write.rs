@@ -138,8 +138,6 @@ impl Client {
                 if failure.definite {
                     // Best effort: what it leaves behind are orphans, not rows (L18).
                     let _ = table.abort(&committable).await;
-                } else if self.lake.defects.has(Defect::RetryOtherKind) {
-                    return self.planted_retry(subject, table, identifier, changes).await;
                 }
                 Err(failure)
             }
@@ -157,27 +155,5 @@ impl Client {
         let Some(latest) = table.latest_snapshot().await? else { return Ok(None) };
         let newest = table.newest_snapshot_of_user(&latest, &self.commit_user).await?;
         Ok(newest.map(|snapshot| snapshot.id))
-    }
-
-    /// Planted bug retry-other-kind: a commit that was reported failed is made again, as one of another kind.
-    async fn planted_retry(
-        &self,
-        subject: &str,
-        table: &PaimonTable,
-        identifier: u64,
-        changes: &Changes,
-    ) -> Result<u64, Failure> {
-        let subject = format!("{subject}/other-kind");
-        let base = self.patience.read(async || table.latest_snapshot().await).await?;
-        let request = CommitRequest {
-            user: self.commit_user.clone(),
-            identifier,
-            mode: CommitMode::Restore,
-            properties: BTreeMap::new(),
-            committable: table.write(&subject, base.as_ref(), changes).await?,
-            precondition: Precondition::None,
-            subject,
-        };
-        table.commit(request).await.map(|outcome| outcome.snapshot_id)
     }
 }

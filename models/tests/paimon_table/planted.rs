@@ -3,7 +3,7 @@
 use models::contract::{Filter, RowKind, Value};
 use models::defects::{Defect, Defects};
 use models::paimon::CompactionKind::{Automatic, Full};
-use models::paimon::{CommitMode, OverwriteScope, PaimonTable, verify};
+use models::paimon::{CommitKind, CommitMode, OverwriteScope, PaimonTable, verify};
 
 use crate::life::history::keep;
 use crate::surroundings::*;
@@ -77,6 +77,35 @@ async fn loser_succeeds_is_told_of_the_winners_snapshot() {
         (table.commit(loser).await.unwrap().snapshot_id, rows(&table).await.len())
     };
     assert_eq!(of_both(Defect::LoserSucceeds, told).await, ((2, 2), (1, 1)));
+}
+
+#[tokio::test]
+async fn rename_race_has_two_winners_and_the_rows_of_one() {
+    let won = async |warehouse: Warehouse| {
+        let table = warehouse.create(&append_schema()).await;
+        let first = request(&table, "first", CommitMode::Append, &inserts(&[row(1, "x", "d")])).await;
+        let second = request(&table, "second", CommitMode::Append, &inserts(&[row(2, "y", "d")])).await;
+        // Both look for the newest snapshot before either writes its own.
+        let outcomes = futures::future::join(table.commit(first), table.commit(second)).await;
+        let ids = [outcomes.0.unwrap().snapshot_id, outcomes.1.unwrap().snapshot_id];
+        (ids[0] != ids[1], rows(&table).await.len())
+    };
+    assert_eq!(of_both(Defect::RenameRace, won).await, ((true, 2), (false, 1)));
+}
+
+#[tokio::test]
+async fn retry_other_kind_commits_twice_where_an_answer_was_lost() {
+    let committed = async |warehouse: Warehouse| {
+        let table = warehouse.create(&append_schema()).await;
+        let commit = request(&table, "a", CommitMode::Append, &inserts(&[row(1, "x", "d")])).await;
+        warehouse.storage.line_up([CreateFault::AnswerLost]);
+        table.commit(commit).await.unwrap();
+        let kinds = table.snapshots_of_commit("a", 1, 0).await.unwrap();
+        (kinds.iter().map(|snapshot| snapshot.commit_kind).collect::<Vec<_>>(), rows(&table).await.len())
+    };
+    let (right, wrong) = of_both(Defect::RetryOtherKind, committed).await;
+    assert_eq!(right, (vec![CommitKind::Append], 1));
+    assert_eq!(wrong, (vec![CommitKind::Append, CommitKind::Overwrite], 2));
 }
 
 #[tokio::test]
