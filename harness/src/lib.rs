@@ -7,5 +7,6 @@ pub mod check;
 pub mod cli;
 pub mod engine;
 pub mod history;
+pub mod matrix;
 pub mod replay;
 pub mod report;
