@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// Defines the defects once: variant, id, the bug in a sentence, its source, the property that it breaks.
+/// Defines the defects once: variant, id, the properties that it breaks (`"L3" | "L17"` where it is one or the other),
+/// its source, the bug in a sentence.
 macro_rules! defects {
-    ($($variant:ident, $id:literal, $property:literal, $source:literal, $bug:literal;)*) => {
+    ($($variant:ident, $id:literal, $($property:literal)|+, $source:literal, $bug:literal;)*) => {
         /// A known bug that the reference can be asked to have.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Defect {
@@ -25,9 +26,9 @@ macro_rules! defects {
                 match self { $(Self::$variant => $id,)* }
             }
 
-            /// The property that it breaks.
-            pub fn property(self) -> &'static str {
-                match self { $(Self::$variant => $property,)* }
+            /// The properties that it breaks, the likeliest first. It is found if any of them is violated.
+            pub fn properties(self) -> &'static [&'static str] {
+                match self { $(Self::$variant => &[$($property),+],)* }
             }
 
             /// Where it was seen or inferred.

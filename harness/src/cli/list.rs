@@ -112,10 +112,10 @@ fn more(property: &properties::Property) -> String {
 fn defects() -> Vec<Item> {
     let items = Defect::ALL.iter().map(|defect| Item {
         name: defect.id().to_owned(),
-        description: format!("{:<4} {} ({})", defect.property(), defect.bug(), defect.source()),
+        description: format!("{:<4} {} ({})", defect.properties().join(", "), defect.bug(), defect.source()),
         data: json!({
             "id": defect.id(),
-            "property": defect.property(),
+            "properties": defect.properties(),
             "bug": defect.bug(),
             "source": defect.source(),
         }),
