@@ -5,6 +5,7 @@
 pub mod campaign;
 pub mod check;
 pub mod cli;
+pub mod coverage;
 pub mod engine;
 pub mod history;
 pub mod matrix;

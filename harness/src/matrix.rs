@@ -40,7 +40,7 @@ pub struct Row {
     pub start: u64,
     /// How many seeds were run, the one that found it included.
     pub seeds: u64,
-    /// The first seed that violates the expected property.
+    /// The first seed that violates an expected property.
     pub hit: Option<Hit>,
     /// The first seed that violates anything at all.
     pub first_violation: Option<Hit>,
@@ -71,22 +71,27 @@ impl Hit {
 }
 
 impl Row {
-    /// Whether the bug was found and its property is among the [`FIRST_NAMED`].
+    /// Whether the bug was found and a property that it breaks is among the [`FIRST_NAMED`].
     pub fn right(&self) -> bool {
-        let expected = self.defect.property();
-        self.hit.as_ref().is_some_and(|hit| hit.named.iter().take(FIRST_NAMED).any(|named| *named == expected))
+        let expected = self.defect.properties();
+        self.hit.as_ref().is_some_and(|hit| hit.named.iter().take(FIRST_NAMED).any(|named| expected.contains(named)))
     }
 }
 
-/// The scenarios in which a bug is searched for: those that exercise the property that it breaks, or all if none says
-/// that it does.
+/// The scenarios in which a bug is searched for: those that exercise a property that it breaks, or all if none says that
+/// it does.
 pub fn scenarios_for<'a>(defect: Defect, library: &[&'a Scenario]) -> Vec<&'a Scenario> {
-    let exercising = |scenario: &&&Scenario| scenario.exercises.iter().any(|id| id == defect.property());
+    let exercising = |scenario: &&&Scenario| scenario.exercises.iter().any(|id| breaks(defect, id));
     let found: Vec<&Scenario> = library.iter().filter(exercising).copied().collect();
     if found.is_empty() { library.to_vec() } else { found }
 }
 
-/// Searches for one bug from one start, up to the first seed that violates its property; single runs. `ran` is called
+/// Whether the bug breaks the property of this id.
+fn breaks(defect: Defect, id: &str) -> bool {
+    defect.properties().contains(&id)
+}
+
+/// Searches for one bug from one start, up to the first seed that violates a property of its; single runs. `ran` is called
 /// after each seed.
 pub fn search(defect: Defect, start: u64, library: &[&Scenario], options: MatrixOptions, mut ran: impl FnMut()) -> Row {
     let scenarios = scenarios_for(defect, library);
@@ -124,7 +129,7 @@ impl Row {
             return;
         }
         let hit = Hit { scenario: outcome.scenario.clone(), seed: outcome.seed, trace_hash: outcome.trace_hash, named };
-        if hit.named.contains(&self.defect.property()) {
+        if hit.named.iter().any(|id| breaks(self.defect, id)) {
             self.hit = Some(hit.clone());
         }
         self.first_violation.get_or_insert(hit);
@@ -172,7 +177,7 @@ mod tests {
 
     /// A search for a bug of F1 that saw these seeds.
     fn row(outcomes: &[SeedOutcome]) -> Row {
-        assert_eq!(Defect::RtCached.property(), "F1");
+        assert_eq!(Defect::RtCached.properties(), ["F1"]);
         let mut row = Row {
             defect: Defect::RtCached,
             start: 0,
@@ -192,8 +197,8 @@ mod tests {
         for defect in Defect::ALL {
             let chosen = scenarios_for(*defect, &library);
             assert!(!chosen.is_empty(), "{defect}");
-            let exercised = chosen.iter().all(|scenario| scenario.exercises.iter().any(|id| id == defect.property()));
-            assert!(exercised, "{defect}: no scenario exercises {}", defect.property());
+            let exercised = chosen.iter().all(|scenario| scenario.exercises.iter().any(|id| breaks(*defect, id)));
+            assert!(exercised, "{defect}: no scenario exercises any of {:?}", defect.properties());
         }
     }
 

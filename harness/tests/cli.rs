@@ -77,6 +77,7 @@ fn bad_input_ends_with_64_and_a_sentence() {
         (&["certify", "--jobs", "0"], &["--jobs", "at least 1, found 0"]),
         (&["certify", "--max-failures", "x"], &["--max-failures", "a whole number like 3, found \"x\""]),
         (&["certify", "--resume", "x"], &["--resume"]),
+        (&["certify", "--until-covered", "--scenario", "append"], &["--until-covered", "--scenario"]),
         (&["defects", "--defect", "rt-cache"], &["unknown defect \"rt-cache\", did you mean \"rt-cached\"?"]),
         (&["defects", "--seeds", "0"], &["--seeds", "at least 1, found 0"]),
         (&["defects", "--starts", "none"], &["--starts", "a whole number like 3"]),
@@ -118,7 +119,9 @@ fn help_and_version_are_answers() {
 #[test]
 fn lists_are_text_for_people_and_json_for_machines() {
     let place = place();
-    for (what, key) in [("scenarios", "name"), ("properties", "id"), ("defects", "id"), ("faults", "kind")] {
+    for (what, key) in
+        [("scenarios", "name"), ("properties", "id"), ("defects", "id"), ("faults", "kind"), ("coverage", "id")]
+    {
         let text = stdout(&call(place.path(), &["list", what]));
         let output = call(place.path(), &["list", what, "--json"]);
         assert_eq!(status(&output), 0);
@@ -172,6 +175,12 @@ fn equal_campaigns_give_equal_bytes_whatever_the_number_of_jobs() {
     let certificate: serde_json::Value = serde_json::from_slice(&alone).unwrap();
     assert_eq!(certificate["seeds"], 9);
     assert_eq!(certificate["system"]["planted_defects"], serde_json::json!([]));
+    let coverage = &certificate["coverage"];
+    let missed = |need: &str| coverage[need].as_array().unwrap().len() as u64;
+    let reached = coverage["reached"].as_u64().unwrap();
+    assert_eq!(Some(reached + missed("required_missed") + missed("rare_missed")), coverage["points"].as_u64());
+    assert!(reached > 0 && coverage["seeds_by_point"]["union-of-both"].as_u64() > Some(0), "{coverage}");
+    assert_eq!(coverage["required"], false, "nine seeds are not asked for it");
     assert!(["held", "inconclusive"].contains(&certificate["conclusion"].as_str().unwrap()));
 }
 
@@ -317,7 +326,7 @@ fn the_kill_matrix_says_where_each_bug_is_found_and_the_seed_replays() {
     assert_eq!([&answer["found"], &answer["right"], &answer["of"]], [2, 2, 2]);
     for (row, (id, property)) in [("rt-cached", "F1"), ("overwrite-to-store", "C15")].into_iter().enumerate() {
         let row = &answer["matrix"][row];
-        assert_eq!((&row["id"], &row["property"]), (&id.into(), &property.into()));
+        assert_eq!((&row["id"], &row["properties"]), (&id.into(), &serde_json::json!([property])));
         assert!(row["named"].as_array().unwrap().contains(&property.into()), "{row}");
         let seed = format!("{}@{}", row["scenario"].as_str().unwrap(), row["seed"]);
         let replayed = call(place.path(), &["replay", &seed, "--defect", id]);

@@ -119,7 +119,7 @@ impl Table {
             "{:<4$}  {word}  {:>5}  {:<7}  {}\n",
             row.defect.id(),
             grouped(row.seeds),
-            row.defect.property(),
+            row.defect.properties().join(" "),
             named,
             self.id_width
         );
@@ -160,7 +160,7 @@ fn machine(rows: &[Row], options: &Options) -> Value {
         json!({
             "id": row.defect.id(),
             "start": row.start,
-            "property": row.defect.property(),
+            "properties": row.defect.properties(),
             "found": hit.is_some(),
             "right": row.right(),
             "seeds": row.seeds,

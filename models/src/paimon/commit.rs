@@ -29,6 +29,7 @@ use futures::future::join3;
 use crate::concurrently;
 use crate::contract::{Failure, FailureCode};
 use crate::defects::Defect;
+use crate::points::Point;
 
 use self::attempt::Attempt;
 use self::options::CommitOptions;
@@ -119,16 +120,24 @@ impl PaimonTable {
             let attempt = self.prepare(&request, &options, scope.as_ref(), latest).await.map_err(before_any_effect)?;
             match self.publish(&request.subject, &options, &attempt).await {
                 Created::Ours => return Ok(self.completed(&request, &attempt).await),
-                Created::Taken => self.discard(&attempt).await,
+                Created::Taken => {
+                    self.reached(Point::CommitLostRace);
+                    self.discard(&attempt).await;
+                }
                 Created::Refused(failure) => {
+                    self.reached(Point::CommitRefused);
                     self.discard(&attempt).await;
                     return Err(before_any_effect(failure));
                 }
                 // L10: the snapshot may be there, so its files must stay.
-                Created::Unknown(failure) => return Err(failure),
+                Created::Unknown(failure) => {
+                    self.reached(Point::CommitUnknown);
+                    return Err(failure);
+                }
             }
             let tried_ms = self.lake.environment.now_ms().saturating_sub(began_ms);
             if lost_races >= options.max_retries || options.timeout_ms.is_some_and(|timeout_ms| tried_ms > timeout_ms) {
+                self.reached(Point::CommitGaveUp);
                 return Err(Failure::definite(
                     FailureCode::Unavailable,
                     format!(
@@ -170,9 +179,13 @@ impl PaimonTable {
             Ok(bytes) if bytes == self.schema_bytes => {}
             Err(failure) if failure.code != FailureCode::NotFound => return Err(failure),
             // L12: what was planned for a table must not reach its successor of the same name.
-            _ => return Err(Failure::not_found(format!("table {} was dropped or re-created meanwhile", self.path))),
+            _ => {
+                self.reached(Point::CommitIntoSuccessor);
+                return Err(Failure::not_found(format!("table {} was dropped or re-created meanwhile", self.path)));
+            }
         }
         if next_schema? {
+            self.reached(Point::CommitUnderOlderSchema);
             self.check_layout().await?;
         }
         let latest = latest?;
@@ -188,6 +201,7 @@ impl PaimonTable {
         if let (Precondition::NewestOfUser { user, newest_known }, Some(latest)) = (precondition, &latest) {
             let newer = self.newest_of_user_above(latest, user, newest_known.unwrap_or(0)).await?;
             if let Some(newer) = newer {
+                self.reached(Point::CommitFenced);
                 let known = newest_known.map_or("none".to_owned(), |id| id.to_string());
                 return Err(Failure::rejected(format!(
                     "table {}: expected no snapshot of {user} newer than {known}, found {}",
@@ -252,6 +266,11 @@ impl PaimonTable {
             }
             settled => settled,
         }
+    }
+
+    /// The table's own account of where its commits have been.
+    fn reached(&self, point: Point) {
+        self.lake.environment.reached(point);
     }
 
     /// Waits for a drawn while before the retry of this number, counted from 0.

@@ -17,6 +17,7 @@ use crate::contract::{
 };
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
+use crate::points::Point;
 use crate::tiering::offsets_of;
 
 use super::client::Client;
@@ -69,7 +70,10 @@ impl Client {
         let look_up = async || self.store()?.lookup(store_table.table_id, &bucket, &key).await;
         let rows = match self.patience.read(look_up).await.map_err(|failure| self.of_the_store(failure))? {
             Some(row) => vec![source.mapping.map(row)],
-            None => source.read(&filter, Some(&bucket)).await?.rows,
+            None => {
+                self.lake.environment.reached(Point::LookupMissed);
+                source.read(&filter, Some(&bucket)).await?.rows
+            }
         };
         Ok(Output::Found { row: RowSet { columns: schema.column_names(), rows } })
     }
@@ -124,6 +128,7 @@ impl<'a> UnionSource<'a> {
             if let Some(rows) = self.try_read(filter, only_bucket).await? {
                 return Ok(rows);
             }
+            self.client.lake.environment.reached(Point::UnionReplanned);
         }
         Err(self.trimmed_too_far())
     }
@@ -157,7 +162,12 @@ impl<'a> UnionSource<'a> {
             Err(failure) if failure.code == FailureCode::Invalid => return Ok(None),
             Err(failure) => return Err(failure),
         };
-        let rows = union(self.table.schema(), filter, lake_rows?, tail);
+        let lake_rows = lake_rows?;
+        let is_in_lake = lake_rows.values().any(|rows| !rows.is_empty());
+        if is_in_lake && tail.iter().any(|(_, records)| !records.is_empty()) {
+            self.client.lake.environment.reached(Point::UnionOfBoth);
+        }
+        let rows = union(self.table.schema(), filter, lake_rows, tail);
         Ok(Some(UnionRows { rows, snapshot_id: lake.snapshot.map(|snapshot| snapshot.id) }))
     }
 

@@ -11,6 +11,7 @@ use crate::paimon::overwrite::BoundScope;
 use crate::paimon::seal::seal_json;
 use crate::paimon::snapshot_file::SNAPSHOT_VERSION;
 use crate::paimon::{FileKind, ManifestEntry, ManifestFileMeta, PaimonTable, Snapshot};
+use crate::points::Point;
 
 use super::attempt_files::AttemptFiles;
 use super::manifest_merge::{MergePlan, must_change, without_pairs};
@@ -108,6 +109,7 @@ impl PaimonTable {
         match written {
             Ok(()) => Ok(attempt),
             Err(failure) => {
+                self.reached(Point::AttemptDiscarded);
                 self.discard(&attempt).await;
                 Err(failure)
             }
@@ -137,6 +139,7 @@ impl PaimonTable {
                         merged.extend(group);
                         continue;
                     }
+                    self.reached(Point::ManifestsMerged);
                     let contents = self.manifest_reader().manifests(&group).await?;
                     let entries = contents.iter().flat_map(|manifest| manifest.iter());
                     merged.extend(files.manifests(&without_pairs(entries)?)?);
@@ -144,6 +147,7 @@ impl PaimonTable {
                 Ok(merged)
             }
             MergePlan::Full => {
+                self.reached(Point::ManifestsFullyMerged);
                 let contents = self.manifest_reader().manifests(&manifests).await?;
                 fully_merged(&manifests, &contents, options, files)
             }
