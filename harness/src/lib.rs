@@ -5,7 +5,9 @@
 pub mod campaign;
 pub mod check;
 pub mod cli;
+pub mod coverage;
 pub mod engine;
 pub mod history;
+pub mod matrix;
 pub mod replay;
 pub mod report;

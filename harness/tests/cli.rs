@@ -77,6 +77,10 @@ fn bad_input_ends_with_64_and_a_sentence() {
         (&["certify", "--jobs", "0"], &["--jobs", "at least 1, found 0"]),
         (&["certify", "--max-failures", "x"], &["--max-failures", "a whole number like 3, found \"x\""]),
         (&["certify", "--resume", "x"], &["--resume"]),
+        (&["certify", "--until-covered", "--scenario", "append"], &["--until-covered", "--scenario"]),
+        (&["defects", "--defect", "rt-cache"], &["unknown defect \"rt-cache\", did you mean \"rt-cached\"?"]),
+        (&["defects", "--seeds", "0"], &["--seeds", "at least 1, found 0"]),
+        (&["defects", "--starts", "none"], &["--starts", "a whole number like 3"]),
         (&["list", "secrets"], &["secrets"]),
         (&["fly"], &["fly"]),
         (&[], &["Usage"]),
@@ -115,7 +119,9 @@ fn help_and_version_are_answers() {
 #[test]
 fn lists_are_text_for_people_and_json_for_machines() {
     let place = place();
-    for (what, key) in [("scenarios", "name"), ("properties", "id"), ("defects", "id"), ("faults", "kind")] {
+    for (what, key) in
+        [("scenarios", "name"), ("properties", "id"), ("defects", "id"), ("faults", "kind"), ("coverage", "id")]
+    {
         let text = stdout(&call(place.path(), &["list", what]));
         let output = call(place.path(), &["list", what, "--json"]);
         assert_eq!(status(&output), 0);
@@ -169,6 +175,12 @@ fn equal_campaigns_give_equal_bytes_whatever_the_number_of_jobs() {
     let certificate: serde_json::Value = serde_json::from_slice(&alone).unwrap();
     assert_eq!(certificate["seeds"], 9);
     assert_eq!(certificate["system"]["planted_defects"], serde_json::json!([]));
+    let coverage = &certificate["coverage"];
+    let missed = |need: &str| coverage[need].as_array().unwrap().len() as u64;
+    let reached = coverage["reached"].as_u64().unwrap();
+    assert_eq!(Some(reached + missed("required_missed") + missed("rare_missed")), coverage["points"].as_u64());
+    assert!(reached > 0 && coverage["seeds_by_point"]["union-of-both"].as_u64() > Some(0), "{coverage}");
+    assert_eq!(coverage["required"], false, "nine seeds are not asked for it");
     assert!(["held", "inconclusive"].contains(&certificate["conclusion"].as_str().unwrap()));
 }
 
@@ -299,6 +311,41 @@ fn seeds_and_trace_may_come_from_the_environment() {
     let output = run.env("LAKESTREAM_CERTIFY_SEEDS", "3..4").env("LAKESTREAM_CERTIFY_TRACE", "1").output().unwrap();
     assert_eq!(status(&output), 0);
     assert!(stdout(&output).starts_with("{\"history\":1,"), "the trace is the history");
+}
+
+#[test]
+fn the_kill_matrix_says_where_each_bug_is_found_and_the_seed_replays() {
+    let place = place();
+    let chosen = ["--defect", "overwrite-to-store", "--defect", "rt-cached", "--seeds", "60"];
+    let output = call(place.path(), &[&["defects", "--json"][..], &chosen].concat());
+    let (said, json) = (stderr(&output), stdout(&output));
+    assert_eq!(status(&output), 0, "{said}");
+    assert_eq!(said.lines().count(), 4, "a head, a line a bug and the answer: {said}");
+    assert!(said.lines().all(|line| line.chars().count() <= 100), "{said}");
+    let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!([&answer["found"], &answer["right"], &answer["of"]], [2, 2, 2]);
+    for (row, (id, property)) in [("rt-cached", "F1"), ("overwrite-to-store", "C15")].into_iter().enumerate() {
+        let row = &answer["matrix"][row];
+        assert_eq!((&row["id"], &row["properties"]), (&id.into(), &serde_json::json!([property])));
+        assert!(row["named"].as_array().unwrap().contains(&property.into()), "{row}");
+        let seed = format!("{}@{}", row["scenario"].as_str().unwrap(), row["seed"]);
+        let replayed = call(place.path(), &["replay", &seed, "--defect", id]);
+        assert_eq!(status(&replayed), 1, "{}", stdout(&replayed));
+        assert_eq!(trace_hash(&stdout(&replayed)), row["trace_hash"].as_str().unwrap());
+    }
+    let alone = call(place.path(), &[&["defects", "--json", "--jobs", "1"][..], &chosen].concat());
+    assert_eq!(stdout(&alone), json, "whatever the number of jobs");
+}
+
+#[test]
+fn a_bug_that_is_not_found_ends_with_1_and_its_name() {
+    let place = place();
+    // No story of the promotion scenario's first seed names partitions.
+    let output = call(place.path(), &["defects", "--defect", "partition-selection-ignored", "--seeds", "1"]);
+    let said = stdout(&output);
+    assert_eq!(status(&output), 1, "{said}");
+    assert!(said.contains("not found      1  P6"), "{said}");
+    assert!(said.ends_with("not by their property: partition-selection-ignored\n"), "{said}");
 }
 
 /// A copy of a table that pypaimon wrote, in `t`.

@@ -9,6 +9,7 @@ pub mod config;
 pub mod contract;
 pub mod defects;
 pub mod paimon;
+pub mod points;
 pub mod store;
 pub mod system;
 pub mod tiering;

@@ -7,6 +7,7 @@
 //! [`plan::Plan`]; [`draw::Draws`] is the luck of both plans and runs.
 
 pub mod contract;
+pub mod coverage;
 pub mod draw;
 pub mod fault_kinds;
 pub mod library;

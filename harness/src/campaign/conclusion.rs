@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::tally::{Tally, Verdict};
 use crate::check::properties::Property;
+use crate::coverage::{CoveragePoint, Need};
 
 /// The answer of a campaign. A later variant gives way to an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -13,7 +14,8 @@ pub enum Conclusion {
     Violated,
     /// Some seed says nothing: the harness failed or a run was not deterministic.
     Trouble,
-    /// A required property was never exercised, or the evidence decided nothing about it.
+    /// A required property was never exercised, or the evidence decided nothing about it, or a required point was never
+    /// reached.
     Inconclusive,
     /// All required properties held.
     Held,
@@ -38,6 +40,9 @@ pub struct Selection {
     pub properties: Vec<&'static Property>,
     /// Whether they were named one by one: then all of them are required, whatever the system declares.
     pub named: bool,
+    /// Whether the required points of the coverage catalogue have to be reached. A campaign over a part of the
+    /// scenarios or properties, of a few seeds, or of a system with planted bugs, cannot be asked for them.
+    pub covering: bool,
 }
 
 impl Selection {
@@ -59,13 +64,18 @@ impl Selection {
             .collect()
     }
 
+    /// The required points that were never reached, as far as they are asked for.
+    pub fn unreached(&self, tally: &Tally) -> Vec<&'static CoveragePoint> {
+        if self.covering { tally.coverage.missed(Need::Required) } else { Vec::new() }
+    }
+
     /// The answer.
     pub fn conclude(&self, tally: &Tally) -> Conclusion {
         if self.properties.iter().any(|property| tally.verdict(property) == Verdict::Violated) {
             Conclusion::Violated
         } else if !tally.troubles.is_empty() {
             Conclusion::Trouble
-        } else if !self.missing(tally).is_empty() {
+        } else if !self.missing(tally).is_empty() || !self.unreached(tally).is_empty() {
             Conclusion::Inconclusive
         } else {
             Conclusion::Held
@@ -78,6 +88,7 @@ mod tests {
     use super::*;
     use crate::campaign::tally::Trouble;
     use crate::check::properties;
+    use crate::coverage::catalogue;
 
     /// A tally in which every judged property held.
     fn held() -> Tally {
@@ -89,7 +100,7 @@ mod tests {
     }
 
     fn selection(named: bool) -> Selection {
-        Selection { properties: properties::ALL.iter().collect(), named }
+        Selection { properties: properties::ALL.iter().collect(), named, covering: false }
     }
 
     #[test]
@@ -97,6 +108,16 @@ mod tests {
         assert!(properties::ALL.iter().any(|property| !property.judged), "else this test shows nothing");
         assert_eq!(selection(false).conclude(&held()), Conclusion::Held);
         assert_eq!(selection(true).conclude(&held()), Conclusion::Inconclusive);
+    }
+
+    #[test]
+    fn points_are_required_where_coverage_is_asked_for() {
+        let covering = Selection { covering: true, ..selection(false) };
+        assert_eq!(covering.conclude(&held()), Conclusion::Inconclusive, "nothing was reached");
+        let mut tally = held();
+        tally.coverage.add(&catalogue().points().map(|(index, _)| index).collect());
+        assert_eq!(covering.conclude(&tally), Conclusion::Held);
+        assert_eq!(selection(false).conclude(&held()), Conclusion::Held, "a narrow campaign is not asked");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A run never sees a thread but its own. What a campaign finds never depends on how many workers it has.
 
 pub mod conclusion;
+pub mod coverage;
 pub mod histogram;
 pub mod schedule;
 pub mod seed;

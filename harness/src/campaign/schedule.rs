@@ -75,6 +75,12 @@ impl Schedule {
         Self { turns, range, shard, issued: 0 }
     }
 
+    /// The same, with each scenario counting from `seed` where it would count from 0. A range stays where it is.
+    pub fn beginning_at(mut self, seed: u64) -> Self {
+        self.turns.iter_mut().for_each(|turn| turn.next_seed = seed);
+        self
+    }
+
     /// How many pairs there will be; `None` if there is no end.
     pub fn size(&self) -> Option<u64> {
         match &self.range {
@@ -124,7 +130,7 @@ impl Schedule {
         let turn = &mut self.turns[richest];
         turn.credit -= total;
         let seed = turn.next_seed;
-        turn.next_seed += 1;
+        turn.next_seed = seed.wrapping_add(1);
         Pair { scenario: richest, seed }
     }
 }
@@ -163,6 +169,12 @@ mod tests {
             [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)],
             "twice as many of the first, never all at once"
         );
+    }
+
+    #[test]
+    fn a_total_may_begin_at_any_seed() {
+        let late = Schedule::new(&[2, 1], SeedRange::Total(3), Shard::WHOLE).beginning_at(70);
+        assert_eq!(late.map(|pair| (pair.scenario, pair.seed)).collect::<Vec<_>>(), [(0, 70), (1, 70), (0, 71)]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::coverage::Coverage;
 use super::histogram::Histogram;
 use super::seed::{Evidence, SeedOutcome};
 use crate::check::Violation;
@@ -30,6 +31,8 @@ pub struct Tally {
     pub capabilities: BTreeSet<String>,
     /// Sums over all runs.
     pub totals: Totals,
+    /// What was reached.
+    pub coverage: Coverage,
     digest: u128,
     kept_per_property: u64,
 }
@@ -213,6 +216,7 @@ impl Tally {
             kept: Vec::new(),
             capabilities: BTreeSet::new(),
             totals: Totals::default(),
+            coverage: Coverage::default(),
             digest: 0,
             kept_per_property,
         }
@@ -242,6 +246,7 @@ impl Tally {
         scenario.lake.extend(&outcome.findings.freshness.lake_ms);
         self.capabilities.extend(outcome.capabilities.iter().cloned());
         self.totals.add(&outcome);
+        self.coverage.add(&outcome.statistics.reached);
         if self.add_judgements(&name, &outcome)
             && let Some(kept) = KeptSeed::of(outcome)
         {

@@ -19,6 +19,7 @@ use crate::campaign::schedule::{Schedule, SeedRange, Shard};
 use crate::campaign::seed::SeedOutcome;
 use crate::campaign::tally::Tally;
 use crate::campaign::{CampaignOptions, campaign};
+use crate::coverage::Need;
 use crate::engine::sim;
 use crate::report::{Summary, bundle, certificate, junit, terminal, whole_files};
 
@@ -38,12 +39,17 @@ pub struct Options {
     #[arg(long = "property", value_name = "ID", env = "LAKESTREAM_CERTIFY_PROPERTY", value_delimiter = ',')]
     properties: Vec<String>,
     /// N seeds in all, spread over the scenarios by weight [default: 1000]; or A..B: each of these (B excluded) with
-    /// every scenario
+    /// every scenario. The required points of `list coverage` are asked of campaigns over all scenarios and properties
+    /// with at least 1000 seeds; smaller ones only tell what they did not reach
     #[arg(long, value_name = "N|A..B", env = "LAKESTREAM_CERTIFY_SEEDS", value_parser = values::seeds)]
     seeds: Option<SeedRange>,
     /// Begin no seed after so long, like 90s, 5m or 1h; without --seeds there is no other end
     #[arg(long, value_name = "DURATION", env = "LAKESTREAM_CERTIFY_TIME", value_parser = values::duration)]
     time: Option<Duration>,
+    /// Go on after 1000 seeds until every required point of `list coverage` is reached (or --time is over)
+    #[arg(long, env = "LAKESTREAM_CERTIFY_UNTIL_COVERED", value_parser = clap::builder::FalseyValueParser::new(),
+          conflicts_with_all = ["scenarios", "properties", "seeds", "shard"])]
+    until_covered: bool,
     /// How many seeds run at once [default: one a core]
     #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
     jobs: Option<u16>,
@@ -74,7 +80,7 @@ const JUNIT_FILE: &str = "junit.xml";
 #[allow(clippy::disallowed_types, reason = "how long a campaign takes is told to people and part of no run")]
 pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandError> {
     let scenarios = names::scenarios(&options.scenarios)?;
-    let selection = names::properties(&options.properties)?;
+    let mut selection = names::properties(&options.properties)?;
     let campaign_options = CampaignOptions {
         defects: names::defects(&options.system.defects)?,
         double_percent: options.double,
@@ -83,6 +89,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
     let range = match (&options.seeds, options.time) {
         (Some(range), _) => range.clone(),
         (None, Some(_)) => SeedRange::Unlimited,
+        (None, None) if options.until_covered => SeedRange::Unlimited,
         (None, None) => SeedRange::Total(DEFAULT_SEEDS),
     };
     prepare(&options.out)?;
@@ -102,6 +109,9 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
         }
         tally.add(outcome, &ids);
         bar.inc(1);
+        if options.until_covered && covered(&tally) {
+            return ControlFlow::Break(());
+        }
         if tally.troubles.len() < TROUBLES_TOLERATED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     bar.finish_and_clear();
@@ -109,6 +119,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
         return Err(error);
     }
     let seconds = begun.elapsed().as_secs_f64();
+    selection.covering = options.is_whole() && tally.totals.seeds >= DEFAULT_SEEDS;
 
     let mut bundles = BTreeMap::new();
     for kept in &tally.kept {
@@ -135,6 +146,21 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
     };
     console.people(&text)?;
     Ok(selection.conclude(&tally).into())
+}
+
+impl Options {
+    /// Whether nothing is left out and nothing is planted, so that the campaign can be asked for the whole coverage.
+    fn is_whole(&self) -> bool {
+        self.scenarios.is_empty()
+            && self.properties.is_empty()
+            && self.system.defects.is_empty()
+            && self.shard.is_none_or(|shard| shard == Shard::WHOLE)
+    }
+}
+
+/// Whether a campaign that goes on until all is covered may end.
+fn covered(tally: &Tally) -> bool {
+    tally.totals.seeds >= DEFAULT_SEEDS && tally.coverage.missed(Need::Required).is_empty()
 }
 
 /// How many workers: as asked, else one a core.

@@ -109,6 +109,17 @@ impl Console {
         bar
     }
 
+    /// A progress bar on stderr for so many searches, hidden where nobody would see it move.
+    pub fn searches(&self, searches: u64) -> ProgressBar {
+        let hidden = self.options.quiet || !io::stderr().is_terminal();
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(searches), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} searches · {elapsed} · {msg}") {
+            bar.set_style(style);
+        }
+        bar
+    }
+
     /// A count of files on stderr while they are read, hidden where nobody would see it move.
     pub fn file_progress(&self) -> ProgressBar {
         let hidden = self.options.quiet || !io::stderr().is_terminal();

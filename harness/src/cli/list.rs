@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::console::Console;
 use super::status::{CommandError, Status};
 use crate::check::properties;
+use crate::coverage::{Need, catalogue};
 
 /// The options of `list`.
 #[derive(Debug, Args)]
@@ -28,6 +29,8 @@ enum Kind {
     Defects,
     /// What can go wrong in a run
     Faults,
+    /// What must sometimes happen in a campaign
+    Coverage,
 }
 
 /// One listed thing: its name, its description, and all of it for machines.
@@ -44,6 +47,7 @@ pub fn list(options: &Options, console: &Console) -> Result<Status, CommandError
         Kind::Properties => properties(options.long),
         Kind::Defects => defects(),
         Kind::Faults => faults(),
+        Kind::Coverage => coverage(),
     };
     if console.json() {
         let data: Vec<Value> = items.into_iter().map(|item| item.data).collect();
@@ -119,6 +123,18 @@ fn defects() -> Vec<Item> {
             "bug": defect.bug(),
             "source": defect.source(),
         }),
+    });
+    items.collect()
+}
+
+fn coverage() -> Vec<Item> {
+    let items = catalogue().points().map(|(_, point)| Item {
+        name: point.id.clone(),
+        description: {
+            let rare = if point.need == Need::Rare { " (rare)" } else { "" };
+            format!("{}{rare}", point.happened)
+        },
+        data: json!({ "id": point.id, "happened": point.happened, "source": point.source, "need": point.need }),
     });
     items.collect()
 }

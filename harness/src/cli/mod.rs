@@ -6,6 +6,7 @@
 mod certify;
 mod check;
 mod console;
+mod defects;
 mod inspect;
 mod list;
 mod names;
@@ -46,6 +47,8 @@ enum Command {
     Check(check::Options),
     /// Verify a Paimon table on disk, whoever wrote it; print its rows
     Inspect(inspect::Options),
+    /// Plant each known bug and print the kill matrix: found or not, after how many seeds, by which property
+    Defects(defects::Options),
     /// Show what there is
     List(list::Options),
 }
@@ -94,6 +97,7 @@ fn dispatch() -> Status {
         Command::Replay(options) => replay::replay(&options, &console),
         Command::Check(options) => check::check(&options, &console),
         Command::Inspect(options) => inspect::inspect_table(&options, console),
+        Command::Defects(options) => defects::defects(&options, &console),
         Command::List(options) => list::list(&options, &console),
     };
     match result {

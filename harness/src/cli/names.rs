@@ -30,7 +30,7 @@ pub fn properties(ids: &[String]) -> Result<Selection, CommandError> {
     }
     let chosen = |id: &str| ids.is_empty() || ids.iter().any(|wanted| wanted == id);
     let properties = properties::ALL.iter().filter(|property| chosen(property.id)).collect();
-    Ok(Selection { properties, named: !ids.is_empty() })
+    Ok(Selection { properties, named: !ids.is_empty(), covering: false })
 }
 
 /// The scenarios that match one of these globs, in library order; if there are none, all but those that run only when

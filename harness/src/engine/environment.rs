@@ -4,10 +4,15 @@ use std::rc::Rc;
 
 use async_trait::async_trait;
 use models::contract::Environment;
+use models::points::Point;
 use scenarios::draw::Draws;
 
 use super::hosts::HostState;
 use super::network::{Network, pass};
+use crate::coverage::Catalogue;
+
+/// The host of whoever looks from outside: where it comes is no coverage.
+pub const OBSERVER: &str = "observer";
 
 /// What a simulated part sees of the world besides its peers.
 pub struct SimulatedEnvironment {
@@ -36,5 +41,11 @@ impl Environment for SimulatedEnvironment {
 
     fn draw(&self, site: &str, subject: &str, occurrence: u64) -> u64 {
         Draws { seed: self.network.seed() }.draw(&self.host.name, subject, site, occurrence)
+    }
+
+    fn reached(&self, point: Point) {
+        if &*self.host.name != OBSERVER {
+            self.network.reach(Catalogue::of_system(point));
+        }
     }
 }

@@ -26,6 +26,7 @@ use super::hosts::HostState;
 use super::journey::{Journey, Way};
 use super::run::{RunStatistics, Trouble};
 use super::trace::{Moment, Trace, TraceEntry, fingerprint};
+use crate::coverage::{Catalogue, CoverageIndex, EnginePoint, catalogue};
 use crate::history::{Entry, Event, FaultPhase};
 
 /// Who calls whom.
@@ -180,8 +181,16 @@ impl Network {
             let mut statistics = self.statistics.borrow_mut();
             statistics.faults_fired += 1;
             *statistics.fired_by_kind.entry(kind).or_default() += 1;
+            statistics.reached.extend(catalogue().of_fault(kind, target));
         }
         self.observe(Event::Fault { kind: kind.to_owned(), target: target.to_owned(), phase });
+    }
+
+    /// Notes that the run was at a point of the catalogue.
+    pub fn reach(&self, point: CoverageIndex) {
+        self.count(|statistics| {
+            statistics.reached.insert(point);
+        });
     }
 
     /// Changes the statistics.
@@ -277,6 +286,7 @@ impl Network {
             .any(|worker| *worker == host.name || matches!(&*host.name, "store" | "coordinator"));
         if between {
             self.count(|statistics| statistics.crashed_between_commit_and_registration = true);
+            self.reach(Catalogue::of_engine(EnginePoint::CrashAfterCommit));
         }
         // A crash ends a pause.
         self.end_window("pause", &host.name);
@@ -456,7 +466,10 @@ impl Network {
 
     /// Keeps the books: a worker's commit took effect.
     pub fn round_committed(&self, table: &TablePath, worker: &Rc<str>) {
-        self.unregistered.borrow_mut().insert(table.clone(), worker.clone());
+        let before = self.unregistered.borrow_mut().insert(table.clone(), worker.clone());
+        if before.is_some_and(|before| before != *worker) {
+            self.reach(Catalogue::of_engine(EnginePoint::CommitsUnregistered));
+        }
         self.count(|statistics| statistics.rounds_committed += 1);
     }
 

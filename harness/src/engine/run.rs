@@ -8,6 +8,7 @@ use models::contract::Statement;
 use models::defects::Defects;
 
 use super::trace::Trace;
+use crate::coverage::Reached;
 use crate::history::History;
 
 /// How to run a plan.
@@ -69,6 +70,8 @@ pub struct RunStatistics {
     pub port_calls: u64,
     /// Data files written.
     pub data_files: u64,
+    /// The points of the coverage catalogue that the run was at.
+    pub reached: Reached,
     /// How long the run took by its own clock.
     pub simulated_ms: u64,
 }

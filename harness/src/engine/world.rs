@@ -17,7 +17,7 @@ use scenarios::plan::{Action, Fault, Phase, Plan};
 
 use tokio::sync::oneshot;
 
-use super::environment::SimulatedEnvironment;
+use super::environment::{OBSERVER, SimulatedEnvironment};
 use super::hosts::HostState;
 use super::network::{Edge, Network, Scope};
 use super::observer::Observer;
@@ -189,7 +189,7 @@ impl World {
         };
         let outside = LakeAccess {
             objects: objects.clone(),
-            environment: SimulatedEnvironment::new(network, &HostState::new("observer")),
+            environment: SimulatedEnvironment::new(network, &HostState::new(OBSERVER)),
             defects: Defects::none(),
         };
         let upkeep = LakeAccess { defects: defects.clone(), ..outside.clone() };

@@ -12,6 +12,7 @@ use crate::campaign::conclusion::Conclusion;
 use crate::campaign::histogram::{Histogram, Quantiles};
 use crate::campaign::tally::{PropertyTally, ScenarioTally, Verdict};
 use crate::check::properties::Property;
+use crate::coverage::{Need, catalogue};
 
 /// The version of the certificate's format.
 pub const CERTIFICATE_VERSION: u32 = 1;
@@ -38,6 +39,7 @@ pub struct Certificate<'a> {
     notes: Vec<Note<'a>>,
     freshness: Freshness,
     runs: Runs,
+    coverage: CoverageEntry,
     troubles: Vec<TroubleEntry>,
 }
 
@@ -118,6 +120,17 @@ struct Runs {
 }
 
 #[derive(Debug, Serialize)]
+struct CoverageEntry {
+    points: usize,
+    reached: usize,
+    /// Whether the campaign was asked for the required points.
+    required: bool,
+    required_missed: Vec<&'static str>,
+    rare_missed: Vec<&'static str>,
+    seeds_by_point: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Debug, Serialize)]
 struct TroubleEntry {
     seed: String,
     message: String,
@@ -150,6 +163,7 @@ pub fn certificate<'a>(summary: &'a Summary<'_>) -> Certificate<'a> {
         notes: summary.notes(),
         freshness: freshness(&real_time, &lake),
         runs: runs(summary),
+        coverage: coverage(summary),
         troubles: tally
             .troubles
             .iter()
@@ -201,6 +215,19 @@ fn property_entry(summary: &Summary<'_>, property: &'static Property) -> Propert
                 bundle: summary.bundles.contains_key(&failing.seed).then(|| failing.seed.clone()),
             })
             .collect(),
+    }
+}
+
+fn coverage(summary: &Summary<'_>) -> CoverageEntry {
+    let coverage = &summary.tally.coverage;
+    let missed = |need| coverage.missed(need).iter().map(|point| point.id.as_str()).collect();
+    CoverageEntry {
+        points: catalogue().count(),
+        reached: coverage.reached(),
+        required: summary.selection.covering,
+        required_missed: missed(Need::Required),
+        rare_missed: missed(Need::Rare),
+        seeds_by_point: coverage.seeds_by_point(),
     }
 }
 

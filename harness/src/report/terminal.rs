@@ -11,6 +11,7 @@ use crate::campaign::conclusion::Conclusion;
 use crate::campaign::histogram::{Histogram, Quantiles};
 use crate::campaign::tally::{LONG_RUN_STATEMENTS, PropertyTally, Tally, Verdict};
 use crate::check::Violation;
+use crate::coverage::{Need, catalogue};
 
 /// What this program is called in its own reports.
 const NAME: &str = concat!("lakestream-certify ", env!("CARGO_PKG_VERSION"));
@@ -37,6 +38,7 @@ pub fn report(summary: &Summary<'_>, seconds: f64, out: &Path, paint: Paint) -> 
     text.push_str(&freshness(summary.tally, paint));
     text.push_str(&shares(summary.tally, paint));
     text.push_str(&not_judged(summary, paint));
+    text.push_str(&coverage(summary, paint));
     let _ = writeln!(text, "written to {}\n", out.display());
     text.push_str(&answer(summary, paint));
     text
@@ -230,6 +232,23 @@ fn not_judged(summary: &Summary<'_>, paint: Paint) -> String {
     text
 }
 
+/// What was reached of what must sometimes happen, and what was not.
+fn coverage(summary: &Summary<'_>, paint: Paint) -> String {
+    let coverage = &summary.tally.coverage;
+    let reached = format!("{}/{} points reached", coverage.reached(), catalogue().count());
+    let mut text = titled("coverage", &paint.bold("coverage"), &reached, INDENT);
+    text.push('\n');
+    let required = if summary.selection.covering { "required, not reached:" } else { "not reached:" };
+    for (heading, need) in [(required, Need::Required), ("not reached, rare:", Need::Rare)] {
+        let ids: Vec<&str> = coverage.missed(need).iter().map(|point| point.id.as_str()).collect();
+        if !ids.is_empty() {
+            let _ = writeln!(text, "{}", wrapped(&format!("{heading} {}", ids.join(", ")), INDENT, "    "));
+        }
+    }
+    text.push('\n');
+    text
+}
+
 /// Seeds that say nothing about the system.
 fn troubles(summary: &Summary<'_>, paint: Paint) -> String {
     let troubles = &summary.tally.troubles;
@@ -260,8 +279,16 @@ fn conclusion(summary: &Summary<'_>, paint: Paint) -> String {
         }
         Conclusion::Inconclusive => {
             let missing: Vec<_> = summary.selection.missing(tally).iter().map(|property| property.id).collect();
-            let heading = paint.yellow("inconclusive: no decided judgement of required properties:");
-            format!("{heading}\n{}\n", wrapped(&missing.join(", "), INDENT, INDENT))
+            let unreached: Vec<_> = summary.selection.unreached(tally).iter().map(|point| point.id.as_str()).collect();
+            let reasons = [
+                ("no decided judgement of required properties", missing),
+                ("required points of the coverage were never reached", unreached),
+            ];
+            let told = reasons.iter().filter(|(_, ids)| !ids.is_empty()).map(|(reason, ids)| {
+                let heading = paint.yellow(&format!("inconclusive: {reason}:"));
+                format!("{heading}\n{}\n", wrapped(&ids.join(", "), INDENT, INDENT))
+            });
+            told.collect()
         }
         Conclusion::Trouble => format!("{} see the seeds above\n", paint.red("trouble:")),
         Conclusion::Violated => {
@@ -338,7 +365,7 @@ mod tests {
             let note = format!("alter_columns succeeded: {}", "the texts do not say what follows ".repeat(4));
             tally.properties.entry(id).or_default().notes.insert(note, if id == "F1" { 1 } else { 7 });
         }
-        let selection = Selection { properties: properties::ALL.iter().collect(), named: false };
+        let selection = Selection { properties: properties::ALL.iter().collect(), named: false, covering: true };
         let defects = Defects::from_iter([Defect::TwoHolders]);
         let bundles = BTreeMap::from([("steady@7".to_owned(), "certificate/steady@7".into())]);
         let summary = Summary {
@@ -359,6 +386,8 @@ mod tests {
         }
         let table = verdict_table(&summary, Paint::OFF);
         assert!(!table.contains("not tested"), "{table}");
+        assert!(text.contains(&format!("coverage 0/{} points reached", catalogue().count())), "{text}");
+        assert!(text.contains("not reached, rare: "), "{text}");
         assert_eq!(text.matches("  L1 L2 — alter_columns succeeded").count(), 1, "{text}");
         assert!(text.contains("  F1 — alter_columns succeeded") && text.contains("(1 seed)"), "{text}");
         let painted = report(&summary, 2.0, Path::new("certificate"), Paint { on: true });

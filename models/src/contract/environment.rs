@@ -5,6 +5,8 @@
 
 use async_trait::async_trait;
 
+use crate::points::Point;
+
 /// What the runner gives to one part: its clock and its share of the seed.
 #[async_trait(?Send)]
 pub trait Environment {
@@ -18,6 +20,9 @@ pub trait Environment {
     /// what was drawn before (rule 1). `subject` is the stable id of what the draw is for: a table and round, a
     /// statement's id.
     fn draw(&self, site: &str, subject: &str, occurrence: u64) -> u64;
+
+    /// The part has come to this point. Nothing follows from it for the part.
+    fn reached(&self, _point: Point) {}
 
     /// A version-4 UUID made of two draws.
     fn uuid(&self, site: &str, subject: &str, occurrence: u64) -> String {

@@ -30,6 +30,7 @@ use futures::future::join3;
 use crate::concurrently;
 use crate::contract::{Failure, FailureCode};
 use crate::defects::Defect;
+use crate::points::Point;
 
 use self::attempt::Attempt;
 use self::options::CommitOptions;
@@ -124,8 +125,12 @@ impl PaimonTable {
                 Created::Taken if self.lake.defects.has(Defect::LoserSucceeds) => {
                     return Ok(CommitOutcome { snapshot_id: attempt.snapshot_id });
                 }
-                Created::Taken => self.discard(&attempt).await,
+                Created::Taken => {
+                    self.reached(Point::CommitLostRace);
+                    self.discard(&attempt).await;
+                }
                 Created::Refused(failure) => {
+                    self.reached(Point::CommitRefused);
                     self.discard(&attempt).await;
                     return Err(before_any_effect(failure));
                 }
@@ -133,10 +138,14 @@ impl PaimonTable {
                     return self.commit_as_other_kind(request).await;
                 }
                 // L10: the snapshot may be there, so its files must stay.
-                Created::Unknown(failure) => return Err(failure),
+                Created::Unknown(failure) => {
+                    self.reached(Point::CommitUnknown);
+                    return Err(failure);
+                }
             }
             let tried_ms = self.lake.environment.now_ms().saturating_sub(began_ms);
             if lost_races >= options.max_retries || options.timeout_ms.is_some_and(|timeout_ms| tried_ms > timeout_ms) {
+                self.reached(Point::CommitGaveUp);
                 return Err(Failure::definite(
                     FailureCode::Unavailable,
                     format!(
@@ -180,9 +189,13 @@ impl PaimonTable {
             Ok(_) if self.lake.defects.has(Defect::CommitIntoRecreated) => {}
             Err(failure) if failure.code != FailureCode::NotFound => return Err(failure),
             // L12: what was planned for a table must not reach its successor of the same name.
-            _ => return Err(Failure::not_found(format!("table {} was dropped or re-created meanwhile", self.path))),
+            _ => {
+                self.reached(Point::CommitIntoSuccessor);
+                return Err(Failure::not_found(format!("table {} was dropped or re-created meanwhile", self.path)));
+            }
         }
         if next_schema? {
+            self.reached(Point::CommitUnderOlderSchema);
             self.check_layout().await?;
         }
         let latest = latest?;
@@ -198,6 +211,7 @@ impl PaimonTable {
         if let (Precondition::NewestOfUser { user, newest_known }, Some(latest)) = (precondition, &latest) {
             let newer = self.newest_of_user_above(latest, user, newest_known.unwrap_or(0)).await?;
             if let Some(newer) = newer {
+                self.reached(Point::CommitFenced);
                 let known = newest_known.map_or("none".to_owned(), |id| id.to_string());
                 return Err(Failure::rejected(format!(
                     "table {}: expected no snapshot of {user} newer than {known}, found {}",
@@ -265,6 +279,11 @@ impl PaimonTable {
             }
             settled => settled,
         }
+    }
+
+    /// The table's own account of where its commits have been.
+    fn reached(&self, point: Point) {
+        self.lake.environment.reached(point);
     }
 
     /// Waits for a drawn while before the retry of this number, counted from 0.

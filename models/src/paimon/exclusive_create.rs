@@ -9,6 +9,7 @@ use bytes::Bytes;
 use crate::contract::{Failure, FailureCode};
 
 use super::LakeAccess;
+use crate::points::Point;
 
 /// How often one file is tried to be created while the outcome is unknown or the storage is down.
 const ATTEMPTS: u32 = 5;
@@ -53,8 +54,14 @@ pub(super) async fn create_exclusively(lake: &LakeAccess, path: &str, bytes: &By
         }
         if let Some(failure) = &unknown {
             match lake.objects.get(path).await {
-                Ok(found) if found == *bytes => return Created::Ours,
-                Ok(_) => return Created::Taken,
+                Ok(found) if found == *bytes => {
+                    lake.environment.reached(Point::CreateFoundOurs);
+                    return Created::Ours;
+                }
+                Ok(_) => {
+                    lake.environment.reached(Point::CreateFoundTaken);
+                    return Created::Taken;
+                }
                 // Not there, or not to be seen: a request that is still on its way may yet create it.
                 Err(_) if attempt == ATTEMPTS => return Created::Unknown(failure.clone().made_indefinite()),
                 Err(_) => {}

@@ -23,6 +23,7 @@ use super::merge::MergeOptions;
 use super::partition_paths::PartitionPaths;
 use super::seal::check_json;
 use super::{SchemaFile, Snapshot};
+use crate::points::Point;
 
 /// One version of the schema with what reading and writing derive from it.
 pub(super) struct SchemaVersion {
@@ -195,7 +196,8 @@ impl PaimonTable {
     /// The newest snapshot; `None` before the first commit. The LATEST hint says where to look: it may be old, absent
     /// or wrong, so whatever follows it is probed, and if it leads nowhere the directory is listed.
     pub async fn latest_snapshot(&self) -> Result<Option<Snapshot>, Failure> {
-        let hint = self.lake.objects.get(&self.directory.latest_hint()).await.ok();
+        let hint = self.lake.objects.get(&self.directory.latest_hint()).await;
+        let hint = hint.map_err(|failure| self.note_absent_hint(&failure)).ok();
         let hinted = hint.and_then(|bytes| parse_canonical(std::str::from_utf8(&bytes).ok()?));
         let Some(hinted_id) = hinted.filter(|id| *id < u64::MAX) else {
             return self.latest_snapshot_listed().await;
@@ -210,8 +212,16 @@ impl PaimonTable {
         match (hinted?, next?) {
             (None, None) => self.latest_snapshot_listed().await,
             (Some(hinted), None) => Ok(Some(hinted)),
-            (_, Some(next)) => self.newest_from(next).await.map(Some),
+            (_, Some(next)) => {
+                self.lake.environment.reached(Point::HintStale);
+                self.newest_from(next).await.map(Some)
+            }
         }
+    }
+
+    fn note_absent_hint(&self, failure: &Failure) {
+        let is_missing = failure.code == FailureCode::NotFound;
+        self.lake.environment.reached(if is_missing { Point::HintMissing } else { Point::HintUnreadable });
     }
 
     async fn latest_snapshot_listed(&self) -> Result<Option<Snapshot>, Failure> {

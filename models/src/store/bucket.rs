@@ -128,6 +128,16 @@ impl Bucket {
         self.state.rows_mut().for_each(|row| widen(row, column_count));
     }
 
+    /// Whether a crash would lose something now.
+    pub fn has_tail(&self) -> bool {
+        self.log.end_offset_exclusive() > self.log_end_offset_exclusive()
+    }
+
+    /// Whether something durable arrived before this time and is in the log still.
+    pub fn has_log_before(&self, arrived_before_ms: u64) -> bool {
+        self.log.oldest_arrival_ms().is_some_and(|oldest_ms| oldest_ms < arrived_before_ms)
+    }
+
     /// Whether anything was ever put into the log, durable or not.
     pub fn has_log(&self) -> bool {
         self.log.end_offset_exclusive() > 0

@@ -55,6 +55,11 @@ impl Log {
         self.tail.back().map_or(self.durable_end_offset_exclusive, |batch| batch.end_offset_exclusive)
     }
 
+    /// When the oldest durable batch that is left arrived.
+    pub fn oldest_arrival_ms(&self) -> Option<u64> {
+        self.durable.front().map(|batch| batch.append_time_ms)
+    }
+
     /// The batches that are not durable yet, oldest first.
     pub fn tail(&self) -> impl Iterator<Item = &Batch> {
         self.tail.iter()

@@ -37,6 +37,7 @@ use crate::contract::{
     TieredOffsets,
 };
 use crate::defects::{Defect, Defects};
+use crate::points::Point;
 
 /// The reference store, one process.
 pub struct InMemoryStore {
@@ -87,9 +88,13 @@ impl InMemoryStore {
                 bucket.make_durable(up_to_offset_exclusive);
                 Ok(())
             }
-            None => Err(Failure::internal(format!(
-                "the table with id {table_id} was dropped while a write to it was under way; the write is gone with it"
-            ))),
+            None => {
+                self.environment.reached(Point::WriteLostWithTable);
+                Err(Failure::internal(format!(
+                    "the table with id {table_id} was dropped while a write to it was under way; the write is gone \
+                     with it"
+                )))
+            }
         }
     }
 
@@ -101,7 +106,13 @@ impl InMemoryStore {
         loop {
             self.environment.sleep_ms(self.config.retention_interval_ms.max(1)).await;
             if let Some(arrived_before_ms) = self.environment.now_ms().checked_sub(log_ttl_ms) {
-                retention::expire_log(&mut self.tables.borrow_mut(), arrived_before_ms, guarded);
+                let expired = retention::expire_log(&mut self.tables.borrow_mut(), arrived_before_ms, guarded);
+                if expired.trimmed {
+                    self.environment.reached(Point::LogTrimmed);
+                }
+                if expired.held_back {
+                    self.environment.reached(Point::LogHeldBack);
+                }
             }
         }
     }
@@ -192,12 +203,16 @@ impl Store for InMemoryStore {
         let now_ms = self.environment.now_ms();
         let admission = self.tables.borrow_mut().get_mut(table_id)?.append(request, now_ms, &self.defects)?;
         match admission {
-            Admission::Durable(ack) => Ok(ack),
+            Admission::Durable(ack) => {
+                self.environment.reached(Point::AppendRepeated);
+                Ok(ack)
+            }
             Admission::Volatile(ack) => {
                 self.sync(table_id, &bucket, ack.end_offset_exclusive).await?;
                 Ok(ack)
             }
             Admission::Overtaken { end_offset_exclusive } => {
+                self.environment.reached(Point::AppendOvertaken);
                 self.sync(table_id, &bucket, end_offset_exclusive).await?;
                 Err(bucket::overtaken(writer_id, batch_sequence))
             }
@@ -253,7 +268,11 @@ impl Store for InMemoryStore {
         let successor = self.former_names.borrow().get(&table_id).and_then(|path| tables.named(path).ok()).map(id_of);
         let table = tables.get_mut(successor.unwrap_or(table_id))?;
         snapshot.offsets.keys().try_for_each(|bucket| table.layout.check_bucket(bucket))?;
-        table.registry.register(snapshot, &self.defects)
+        if table.registry.readable() == Some(&snapshot) {
+            self.environment.reached(Point::RegistrationRepeated);
+        }
+        let registered = table.registry.register(snapshot, &self.defects);
+        registered.inspect_err(|_| self.environment.reached(Point::RegistrationRefused))
     }
 
     async fn begin_load(&self, table_id: TableId, source: LoadSource) -> Result<LoadBegun, Failure> {
@@ -289,6 +308,9 @@ impl Host for InMemoryStore {
         let mut tables = self.tables.borrow_mut();
         for table in tables.iter_mut() {
             for bucket in table.buckets.values_mut() {
+                if bucket.has_tail() {
+                    self.environment.reached(Point::TailLost);
+                }
                 bucket.crash();
             }
             table.buckets.retain(|_, bucket| !bucket.is_empty());

@@ -14,6 +14,7 @@ use crate::contract::{
 };
 use crate::defects::Defect;
 use crate::paimon::PaimonTable;
+use crate::points::Point;
 use crate::tiering::{decode_offsets, encode_offsets};
 
 use super::client::Client;
@@ -138,6 +139,7 @@ impl ChangeReader<'_> {
     async fn read(&mut self, mut position: Position, buckets: Vec<BucketOffsets>) -> Result<Output, Failure> {
         let lake = position.lake;
         if let Some(lake) = lake {
+            self.source.client.lake.environment.reached(Point::ChangesFromLake);
             position.lake = self.read_lake(lake).await?;
         }
         if position.lake.is_none() {
@@ -183,6 +185,7 @@ impl ChangeReader<'_> {
         let bucket = offsets.bucket;
         let mut next = position.log.get(&bucket).copied().unwrap_or(0);
         if next < offsets.log_start_offset_inclusive {
+            self.source.client.lake.environment.reached(Point::ChangesTooOld);
             return Err(log_is_gone(next));
         }
         while next < offsets.log_end_offset_exclusive && self.room() > 0 {

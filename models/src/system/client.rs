@@ -16,6 +16,7 @@ use crate::contract::{
 };
 use crate::defects::Defect;
 use crate::paimon::{Catalog, LakeAccess, PaimonTable, TimeTravel, View};
+use crate::points::Point;
 
 use super::discovery::{StoreConnection, StoreFactory, StoreUse};
 use super::insert::StoreWriter;
@@ -111,10 +112,10 @@ impl Client {
         let statement = self.planted.statement(&self.lake.defects, statement);
         let place = match Place::of(&statement) {
             Ok(place) => place,
-            Err(refusal) => return Err(refusal.failure(statement.table())),
+            Err(refusal) => return Err(self.refused(refusal, statement.table())),
         };
         match self.planted.decision(&self.lake.defects, &statement, &place, decide(&statement, &place)) {
-            Decision::Certain(Route::Refused(refusal)) => Err(refusal.failure(&place.table)),
+            Decision::Certain(Route::Refused(refusal)) => Err(self.refused(refusal, &place.table)),
             Decision::Certain(Route::LakeCatalog) => self.execute_on_lake_catalog(operation_id, statement).await,
             Decision::Certain(Route::StoreCatalog) => self.execute_on_store_catalog(statement).await,
             Decision::Certain(Route::ViewOnly) => {
@@ -178,7 +179,7 @@ impl Client {
                 if refusal == Refusal::BranchInTheMode && self.lake.defects.has(Defect::BranchWriteOpensStore) {
                     self.store_table(path).await?;
                 }
-                Err(refusal.failure(path))
+                Err(self.refused(refusal, path))
             }
             (Route::LakeRead, Statement::Select { filter, at_snapshot, at_timestamp_ms, .. }) => {
                 self.open_store_for_base_read()?;
@@ -251,6 +252,14 @@ impl Client {
         }
     }
 
+    /// The answer of a statement that goes nowhere.
+    fn refused(&self, refusal: Refusal, path: &TablePath) -> Failure {
+        if let Some(point) = refusal.point() {
+            self.lake.environment.reached(point);
+        }
+        refusal.failure(path)
+    }
+
     /// The store that the catalog's options name, opened by the first statement that needs it (rule 20, C17). Its
     /// failures go through [`Client::of_the_store`].
     pub(super) fn store(&self) -> Result<Rc<dyn Store>, Failure> {
@@ -298,6 +307,7 @@ impl Client {
                 if failure.code == FailureCode::NotFound
                     && !self.lake.defects.has(Defect::MisconfigurationNotFound) =>
             {
+                self.lake.environment.reached(Point::StoreLacksTable);
                 let message = format!(
                     "expected the table `{path}`, which is declared a lake-stream table, found none: create it on the \
                      store's side, or turn `{LAKESTREAM_ENABLED}` off"

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::config::ClientConfig;
 use crate::contract::{Environment, Failure};
+use crate::points::Point;
 
 /// A client's willingness to wait for a part that is down or silent.
 #[derive(Clone)]
@@ -89,6 +90,7 @@ impl RetryBudget<'_> {
         if !failure.is_transient() || self.retries_left == 0 {
             return false;
         }
+        self.patience.environment.reached(Point::ReadRetried);
         self.retries_left -= 1;
         self.patience.environment.sleep_ms(self.next_wait_ms).await;
         self.next_wait_ms = self.next_wait_ms.saturating_mul(2);

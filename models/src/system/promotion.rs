@@ -32,6 +32,7 @@ use crate::contract::{
 };
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
+use crate::points::Point;
 use crate::store::is_promoted;
 
 use super::client::{Client, of_the_store};
@@ -50,6 +51,7 @@ impl Client {
         let existing = self.existing_store_table(path).await?;
         let enabled = existing.as_ref().is_some_and(|existing| existing.schema.lakestream_enabled());
         if is_promoted(enabled, &self.lake.defects) {
+            self.lake.environment.reached(Point::PromotedAlready);
             return Ok(said(format!("Table {path} is a lake-stream table already; nothing was done.")));
         }
         let lake_table = self.patience.read(async || self.catalog.table(path).await).await?;
@@ -105,7 +107,10 @@ impl Promotion<'_> {
         snapshot: Option<Snapshot>,
     ) -> Result<Output, Failure> {
         let table = match existing {
-            Some(table) => table,
+            Some(table) => {
+                self.client.lake.environment.reached(Point::PromotionTookOver);
+                table
+            }
             None => self.create(path, properties).await?,
         };
         let history = match snapshot {
@@ -145,6 +150,7 @@ impl Promotion<'_> {
         let registered = registered.map(|registered| registered.snapshot_id);
         // An earlier call came this far.
         if !table.schema.lakestream_enabled() && registered == Some(snapshot.id) {
+            client.lake.environment.reached(Point::PromotionWasRegistered);
             return Ok(());
         }
         let source = if table.schema.has_primary_key() {
@@ -172,7 +178,10 @@ impl Promotion<'_> {
         let source = LoadSource { snapshot_id: fixed.id, left_out: self.left_out.clone() };
         let mut loaded_id = fixed.id;
         let offsets = match client.step(async || client.store_tools.begin_load(table_id, source.clone()).await).await? {
-            LoadBegun::Published(offsets) => offsets,
+            LoadBegun::Published(offsets) => {
+                client.lake.environment.reached(Point::PromotionWasLoaded);
+                offsets
+            }
             LoadBegun::Staging { load_id } => {
                 for (bucket, rows) in &self.rows {
                     if self.left_out.contains(&bucket.partition) {
@@ -198,6 +207,7 @@ impl Promotion<'_> {
         if defects.has(Defect::NativeCommitDuringLoadMissed) {
             loaded_id = newest.unwrap_or(loaded_id);
         } else if newest != Some(loaded_id) {
+            client.lake.environment.reached(Point::PromotionOvertaken);
             return Err(Failure::rejected(format!(
                 "expected lake snapshot {loaded_id} of {} to be the newest still, found {}: it was committed to while it \
                  was loaded, so it is not promoted; stop its writers and promote it again",

@@ -7,6 +7,7 @@
 use crate::contract::{Failure, FailureCode, LAKESTREAM_ENABLED, RT_SUFFIX, Side, Statement, TablePath};
 
 use super::place::{Part, Place};
+use crate::points::Point;
 
 /// Where a statement is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,18 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The point that a refusal of this kind is; refusals of nonsense are none.
+    pub(super) fn point(self) -> Option<Point> {
+        match self {
+            Self::ReadOnly => Some(Point::GuardReadOnly),
+            Self::TimeTravel => Some(Point::GuardTimeTravel),
+            Self::NotInTheMode => Some(Point::GuardNotInTheMode),
+            Self::BranchInTheMode => Some(Point::GuardBranch),
+            Self::SystemTable => Some(Point::GuardSystemTable),
+            Self::ChangesOfBase | Self::TwoBranches | Self::NoKey | Self::NoTimeTravel | Self::NoSuchName => None,
+        }
+    }
+
     /// The refusal as the statement's answer.
     pub fn failure(self, table: &TablePath) -> Failure {
         match self {

@@ -17,6 +17,7 @@ use crate::contract::{
 };
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
+use crate::points::Point;
 use crate::tiering::{offsets_of, spelled_as_text};
 
 use super::client::Client;
@@ -71,7 +72,10 @@ impl Client {
             Some(row) => vec![source.mapping.map(row)],
             // Planted bug lake-only-lookup-empty: what the key-value state lacks is not there.
             None if self.lake.defects.has(Defect::LakeOnlyLookupEmpty) => Vec::new(),
-            None => source.read(&filter, Some(&bucket)).await?.rows,
+            None => {
+                self.lake.environment.reached(Point::LookupMissed);
+                source.read(&filter, Some(&bucket)).await?.rows
+            }
         };
         Ok(Output::Found { row: RowSet { columns: schema.column_names(), rows } })
     }
@@ -126,6 +130,7 @@ impl<'a> UnionSource<'a> {
             if let Some(rows) = self.try_read(filter, only_bucket).await? {
                 return Ok(rows);
             }
+            self.client.lake.environment.reached(Point::UnionReplanned);
         }
         Err(self.trimmed_too_far())
     }
@@ -170,6 +175,10 @@ impl<'a> UnionSource<'a> {
         // Planted bug merge-drops-tail: the merge stops when the lake's side ends.
         if defects.has(Defect::MergeDropsTail) && self.table.schema().has_primary_key() {
             drop_beyond_lake(self.table.schema(), &lake_rows, &mut tail);
+        }
+        let is_in_lake = lake_rows.values().any(|rows| !rows.is_empty());
+        if is_in_lake && tail.iter().any(|(_, records)| !records.is_empty()) {
+            self.client.lake.environment.reached(Point::UnionOfBoth);
         }
         let rows = union(self.table.schema(), filter, lake_rows, tail);
         Ok(Some(UnionRows { rows, snapshot_id: lake.snapshot.map(|snapshot| snapshot.id) }))

@@ -11,6 +11,7 @@ use crate::contract::{
     BucketId, Environment, Failure, FetchedLog, LogRecord, Row, RowKind, Store, TableId, TieredOffsets,
 };
 use crate::defects::{Defect, Defects};
+use crate::points::Point;
 
 /// Where a round reads from, and how.
 pub(super) struct LogReader<'a> {
@@ -93,6 +94,7 @@ impl LogReader<'_> {
         }
         // The store answers in its newest version. A row that is wider than the layout knows would lose cells (L13).
         if let Some(wider) = fetched.records.iter().find(|record| record.row.cells().len() != self.column_count) {
+            self.environment.reached(Point::RowsOutgrewRound);
             return Err(Failure::invalid(format!(
                 "expected rows of {} cells, found one of {}; the table got columns since the round began",
                 self.column_count,
@@ -106,6 +108,9 @@ impl LogReader<'_> {
         // Planted bug empty-batch-stuck: progress is taken from the records, so batches without any are no progress.
         if self.defects.has(Defect::EmptyBatchStuck) && fetched.records.is_empty() {
             return;
+        }
+        if fetched.records.is_empty() {
+            self.environment.reached(Point::EmptyBatchesRead);
         }
         // A fetch without records is progress all the same: its batches changed nothing (F5).
         read.advanced.insert(bucket.clone(), fetched.next_offset_inclusive);

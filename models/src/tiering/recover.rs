@@ -11,6 +11,7 @@ use super::round::Round;
 use crate::contract::{Failure, TIERING_COMMIT_USER, TieredOffsets};
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Precondition, Snapshot};
+use crate::points::Point;
 
 /// What a plan is made from.
 pub(super) struct StartingPoint {
@@ -50,7 +51,11 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
     let source_id = round.assignment.table.source_snapshot_id;
     let lake_id = in_lake_id.or(source_id.filter(|source| base.as_ref().is_some_and(|base| *source <= base.id)));
     let registered_id = registered.map(|snapshot| snapshot.snapshot_id);
+    if in_lake_id.is_none() && lake_id.is_some() {
+        round.environment.reached(Point::RoundAtSource);
+    }
     if registered_id > lake_id {
+        round.environment.reached(Point::RoundBehindRegistered);
         return Err(Failure::invalid(format!(
             "expected the lake to have tiering snapshot {}, which the store has registered, found {}; the lake table \
              was replaced or rolled back behind the store's back",
@@ -62,6 +67,7 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
         Some(snapshot) if registered_id < lake_id => {
             let offsets = snapshot.offsets.clone();
             register(round, snapshot).await?;
+            round.environment.reached(Point::RoundRecoveredCommit);
             offsets
         }
         Some(snapshot) => snapshot.offsets,

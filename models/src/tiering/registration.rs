@@ -5,6 +5,7 @@
 
 use super::round::Round;
 use crate::contract::{Failure, LakeSnapshot};
+use crate::points::Point;
 
 /// How often one round tries; the next round recovers what is left.
 const ATTEMPTS: u32 = 3;
@@ -15,10 +16,16 @@ pub(super) async fn register(round: &Round<'_>, snapshot: LakeSnapshot) -> Resul
     loop {
         match round.store.register_lake_snapshot(round.table_id(), snapshot.clone()).await {
             Err(failure) if attempt < ATTEMPTS && (failure.is_transient() || !failure.definite) => {
+                round.environment.reached(Point::RegistrationRetried);
                 round.environment.sleep_ms(round.config.poll_interval_ms).await;
                 attempt += 1;
             }
-            answer => return answer,
+            answer => {
+                if answer.is_err() {
+                    round.environment.reached(Point::RegistrationFailed);
+                }
+                return answer;
+            }
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::contract::{
 };
 use crate::defects::{Defect, Defects};
 use crate::paimon::{CommitMode, CommitRequest, Committable, LakeAccess, PaimonTable, Precondition};
+use crate::points::Point;
 
 /// One round of one worker.
 pub(super) struct Round<'a> {
@@ -62,7 +63,11 @@ impl Round<'_> {
         let read = self.read(&table, &start, began_ms).await?;
         let progress = if read.cut_short { Progress::CutShort } else { Progress::Complete };
         // Nothing new: an empty snapshot would say nothing either.
+        if read.cut_short {
+            self.environment.reached(Point::RoundCutShort);
+        }
         if read.advanced.is_empty() {
+            self.environment.reached(Point::RoundEmpty);
             return Ok(progress);
         }
         self.expect_assignment()?;
@@ -72,6 +77,7 @@ impl Round<'_> {
             // Planted bug abort-leaves-files: nothing is deleted.
             let deletes = !self.defects.has(Defect::AbortLeavesFiles);
             if deletes && (failure.definite || self.defects.has(Defect::AbortAfterSuccess)) {
+                self.environment.reached(Point::RoundAborted);
                 // Files that cannot be deleted now are orphans; no snapshot refers to them.
                 let _ = table.abort(&committable).await;
             }
@@ -83,7 +89,9 @@ impl Round<'_> {
 
     async fn read(&self, table: &PaimonTable, start: &StartingPoint, began_ms: u64) -> Result<ReadLog, Failure> {
         let definition = &self.assignment.table.schema;
-        let mut ranges = missing_ranges(&start.offsets, self.store.bucket_offsets(self.table_id()).await?)?;
+        let log = self.store.bucket_offsets(self.table_id()).await?;
+        let ranges = missing_ranges(&start.offsets, log);
+        let mut ranges = ranges.inspect_err(|_| self.environment.reached(Point::RoundGap))?;
         // Planted bug drain-leaves-tail: what does not fill a batch waits for more.
         if self.defects.has(Defect::DrainLeavesTail) {
             ranges = whole_batches(ranges, self.config.fetch_max_records);
@@ -195,6 +203,7 @@ impl Round<'_> {
     /// rounds apart.
     fn expect_assignment(&self) -> Result<(), Failure> {
         if self.assignment_lost.get() && self.is_fenced() {
+            self.environment.reached(Point::AssignmentLost);
             return Err(Failure::rejected(format!(
                 "epoch {} of {} is no longer the current one; the round is given up",
                 self.assignment.epoch,
@@ -214,6 +223,7 @@ impl Round<'_> {
         }
         let current = self.store.table(self.path()).await.map_err(|failure| Failure { definite: true, ..failure })?;
         if current.table_id != self.table_id() {
+            self.environment.reached(Point::RoundOfDroppedTable);
             return Err(Failure::definite(
                 FailureCode::NotFound,
                 format!(

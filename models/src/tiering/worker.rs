@@ -18,6 +18,7 @@ use crate::contract::{
 };
 use crate::defects::{Defect, Defects};
 use crate::paimon::LakeAccess;
+use crate::points::Point;
 
 /// How often the end of a round is reported where there is no answer; a coordinator that does not hear of it takes the
 /// table back after its heartbeat timeout.
@@ -127,6 +128,7 @@ impl TieringWorker {
             if attempt == REPORT_ATTEMPTS || !answer.is_err_and(|failure| failure.is_transient()) {
                 return;
             }
+            self.environment.reached(Point::RoundEndRetried);
             self.environment.sleep_ms(self.config.poll_interval_ms).await;
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::contract::{Failure, LAKESTREAM_ENABLED};
 use crate::defects::Defect;
+use crate::points::Point;
 
 use crate::paimon::{LakeAccess, PaimonTable};
 
@@ -25,6 +26,15 @@ impl Guarded {
         }
     }
 
+    /// The point that its refusal is.
+    fn point(self) -> Point {
+        match self {
+            Self::Rename => Point::GuardRename,
+            Self::Replace => Point::GuardReplace,
+            Self::Truncate => Point::GuardTruncate,
+        }
+    }
+
     /// The planted bug by which this one is not guarded.
     fn unguarded(self) -> Defect {
         match self {
@@ -44,6 +54,7 @@ pub(super) fn refuse_while_enabled(lake: &LakeAccess, table: &PaimonTable, what:
     if !(schema.lakestream_enabled() || off_is_on) || lake.defects.has(what.unguarded()) {
         return Ok(());
     }
+    lake.environment.reached(what.point());
     let (path, done) = (table.path(), what.done());
     if lake.defects.has(Defect::RejectionWithoutAdvice) {
         return Err(Failure::rejected(format!("table {path} is a lake-stream table and cannot be {done}")));

@@ -12,6 +12,7 @@ use crate::paimon::overwrite::BoundScope;
 use crate::paimon::seal::seal_json;
 use crate::paimon::snapshot_file::SNAPSHOT_VERSION;
 use crate::paimon::{FileKind, ManifestEntry, ManifestFileMeta, PaimonTable, Snapshot};
+use crate::points::Point;
 
 use super::attempt_files::AttemptFiles;
 use super::manifest_merge::{MergePlan, must_change, without_pairs};
@@ -111,6 +112,7 @@ impl PaimonTable {
             // Planted bug partial-manifest: the commit goes on after the write of a manifest failed.
             Err(_) if self.lake.defects.has(Defect::PartialManifest) => Ok(attempt),
             Err(failure) => {
+                self.reached(Point::AttemptDiscarded);
                 self.discard(&attempt).await;
                 Err(failure)
             }
@@ -140,6 +142,7 @@ impl PaimonTable {
                         merged.extend(group);
                         continue;
                     }
+                    self.reached(Point::ManifestsMerged);
                     let contents = self.manifest_reader().manifests(&group).await?;
                     let entries = contents.iter().flat_map(|manifest| manifest.iter());
                     merged.extend(files.manifests(&without_pairs(entries)?)?);
@@ -147,6 +150,7 @@ impl PaimonTable {
                 Ok(merged)
             }
             MergePlan::Full => {
+                self.reached(Point::ManifestsFullyMerged);
                 let contents = self.manifest_reader().manifests(&manifests).await?;
                 fully_merged(&manifests, &contents, options, files)
             }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::contract::{Failure, PartitionValues};
+use crate::contract::{Failure, FailureCode, PartitionValues};
 use crate::defects::Defect;
 use crate::paimon::index_manifest::DELETION_VECTORS_INDEX;
 use crate::paimon::live_files::{FileIdentity, Manifest, identity, replay};
@@ -13,6 +13,7 @@ use crate::paimon::overwrite::{BoundScope, all_live};
 use crate::paimon::{
     CommitKind, Committable, FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta, PaimonTable, Snapshot,
 };
+use crate::points::Point;
 
 use super::conflict_checks::LiveFiles;
 use super::options::CommitOptions;
@@ -120,7 +121,12 @@ impl PaimonTable {
             Some(base_id) => {
                 let base = self.snapshot(base_id).await?;
                 let planned = scope.deletes(&self.manifest_reader().live_files(&base).await?);
-                Ok(if all_live(&planned, live) { planned } else { scope.deletes(live) })
+                if all_live(&planned, live) {
+                    self.reached(Point::OverwriteOnOlderBase);
+                    return Ok(planned);
+                }
+                self.reached(Point::OverwriteReplanned);
+                Ok(scope.deletes(live))
             }
         }
     }
@@ -158,6 +164,9 @@ impl PaimonTable {
 
     /// The same refusal, told of this table.
     fn told_of_table(&self, failure: Failure) -> Failure {
+        if failure.code == FailureCode::Rejected {
+            self.reached(Point::ConflictOfFiles);
+        }
         Failure { message: format!("table {}: {}", self.path, failure.message), ..failure }
     }
 }

@@ -10,6 +10,7 @@ use super::lake_table::is_fence;
 use crate::contract::{Failure, StoreTable};
 use crate::defects::Defect;
 use crate::paimon::PaimonTable;
+use crate::points::Point;
 use crate::tiering::offsets::own_lake_snapshot;
 
 /// `rejected` unless both sides have the same snapshot, or none.
@@ -44,10 +45,12 @@ pub(super) async fn expect_same_snapshot(
     if let Some(unregistered) = own
         && registered < newest_id
     {
+        coordinator.environment.reached(Point::EnableRegisteredCommit);
         // A round committed and could not say so any more. The store has lost nothing, so it is told.
         let register = coordinator.store.register_lake_snapshot(table.table_id, unregistered);
         return register.await.map_err(nothing_changed);
     }
+    coordinator.environment.reached(Point::EnableRefused);
     let text = |id: Option<u64>| id.map_or_else(|| "none".to_owned(), |id| id.to_string());
     Err(Failure::rejected(format!(
         "expected the newest lake snapshot of {} to be the one that the store has registered ({}), found {}; the table \

@@ -28,6 +28,7 @@ use crate::contract::{
 };
 use crate::defects::{Defect, Defects};
 use crate::paimon::Catalog;
+use crate::points::Point;
 
 /// The reference coordinator, one process.
 pub struct TieringCoordinator {
@@ -104,7 +105,9 @@ impl TieringCoordinator {
     async fn keep_time(&self) {
         loop {
             let now_ms = self.environment.now_ms();
-            self.volatile.borrow_mut().states.advance(now_ms, self.config.heartbeat_timeout_ms);
+            if self.volatile.borrow_mut().states.advance(now_ms, self.config.heartbeat_timeout_ms) {
+                self.environment.reached(Point::TableTakenFromSilent);
+            }
             self.environment.sleep_ms(self.config.check_interval_ms).await;
         }
     }
@@ -131,6 +134,9 @@ impl TieringCoordinator {
     async fn list_tables(&self) {
         let asked_at_changes = {
             let mut volatile = self.volatile.borrow_mut();
+            if volatile.listing.in_doubt && volatile.listing.listed_ms.is_some() {
+                self.environment.reached(Point::RelistedInDoubt);
+            }
             // Doubt that arises from here on is not settled by this list.
             volatile.listing.in_doubt = false;
             volatile.listing.changes
@@ -143,6 +149,7 @@ impl TieringCoordinator {
             return;
         };
         if volatile.listing.changes != asked_at_changes {
+            self.environment.reached(Point::ListOvertaken);
             volatile.listing.in_doubt = true;
             return;
         }
@@ -198,11 +205,13 @@ impl Coordinator for TieringCoordinator {
     }
 
     async fn heartbeat(&self, table_id: TableId, epoch: u64) -> Result<(), Failure> {
-        self.volatile.borrow_mut().states.heartbeat(table_id, epoch, self.environment.now_ms())
+        let heard = self.volatile.borrow_mut().states.heartbeat(table_id, epoch, self.environment.now_ms());
+        heard.inspect_err(|_| self.environment.reached(Point::HeartbeatRejected))
     }
 
     async fn end_round(&self, table_id: TableId, epoch: u64, end: RoundEnd) -> Result<(), Failure> {
-        self.volatile.borrow_mut().states.end_round(table_id, epoch, end, self.config.freshness_ms)
+        let ended = self.volatile.borrow_mut().states.end_round(table_id, epoch, end, self.config.freshness_ms);
+        ended.inspect_err(|_| self.environment.reached(Point::RoundEndRejected))
     }
 }
 

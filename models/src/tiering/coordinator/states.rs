@@ -90,8 +90,9 @@ impl TieringStates {
     }
 
     /// Queues what is due, in the order in which it became due, and takes their tables from holders that were silent
-    /// for `heartbeat_timeout_ms`.
-    pub(super) fn advance(&mut self, now_ms: u64, heartbeat_timeout_ms: u64) {
+    /// for `heartbeat_timeout_ms`. Returns whether any holder lost its table.
+    pub(super) fn advance(&mut self, now_ms: u64, heartbeat_timeout_ms: u64) -> bool {
+        let mut taken = false;
         let mut due: Vec<(u64, TableId)> = Vec::new();
         for (table_id, tracked) in &self.tables {
             let since_ms = match &tracked.state {
@@ -100,6 +101,7 @@ impl TieringStates {
                 State::Pending => continue,
             };
             if since_ms <= now_ms {
+                taken |= matches!(tracked.state, State::Tiering(_));
                 due.push((since_ms, *table_id));
             }
         }
@@ -107,6 +109,7 @@ impl TieringStates {
         for (_, table_id) in due {
             self.queue_up(table_id);
         }
+        taken
     }
 
     /// The only way into the queue.

@@ -1,0 +1,228 @@
+//! The kill matrix: plants one known bug after another and searches seeds until the judges name its property.
+//!
+//! Which scenarios are searched follows from the property that the bug breaks and from what the scenarios say they
+//! exercise (rule 9): nothing here knows what a bug does, nor which scenario would be good at finding it. What is found
+//! never depends on how many workers there are.
+
+use std::ops::ControlFlow;
+
+use models::defects::{Defect, Defects};
+use scenarios::scenario::Scenario;
+
+use crate::campaign::schedule::{Schedule, SeedRange, Shard};
+use crate::campaign::seed::SeedOutcome;
+use crate::campaign::{CampaignOptions, campaign};
+use crate::check::{Findings, Judgement};
+
+/// The expected property has to be among the first so many that a run shows violated.
+pub const FIRST_NAMED: usize = 3;
+
+/// So far apart are the first seeds of two starts.
+pub const SEEDS_BETWEEN_STARTS: u64 = 1_000_000;
+
+/// How each bug is searched for.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixOptions {
+    /// How many seeds in all a start runs at most, spread over the scenarios by weight; at least 1.
+    pub seeds: u64,
+    /// How many searches, each from seeds of its own; at least 1.
+    pub starts: u64,
+    /// How many workers; at least 1.
+    pub jobs: usize,
+}
+
+/// What one search for one bug came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The planted bug.
+    pub defect: Defect,
+    /// Which search, from 0.
+    pub start: u64,
+    /// How many seeds were run, the one that found it included.
+    pub seeds: u64,
+    /// The first seed that violates an expected property.
+    pub hit: Option<Hit>,
+    /// The first seed that violates anything at all.
+    pub first_violation: Option<Hit>,
+    /// How many seeds before the hit said nothing about the system.
+    pub troubled_seeds: u64,
+    /// The first of them, with what went wrong.
+    pub trouble: Option<String>,
+}
+
+/// A seed that shows a bug.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The scenario.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// The hash of everything that happened.
+    pub trace_hash: u128,
+    /// The properties that it violates, in the order in which the run shows them.
+    pub named: Vec<&'static str>,
+}
+
+impl Hit {
+    /// `scenario@seed`.
+    pub fn name(&self) -> String {
+        format!("{}@{}", self.scenario, self.seed)
+    }
+}
+
+impl Row {
+    /// Whether the bug was found and a property that it breaks is among the [`FIRST_NAMED`].
+    pub fn right(&self) -> bool {
+        let expected = self.defect.properties();
+        self.hit.as_ref().is_some_and(|hit| hit.named.iter().take(FIRST_NAMED).any(|named| expected.contains(named)))
+    }
+}
+
+/// The scenarios in which a bug is searched for: those that exercise a property that it breaks, or all if none says that
+/// it does.
+pub fn scenarios_for<'a>(defect: Defect, library: &[&'a Scenario]) -> Vec<&'a Scenario> {
+    let exercising = |scenario: &&&Scenario| scenario.exercises.iter().any(|id| breaks(defect, id));
+    let found: Vec<&Scenario> = library.iter().filter(exercising).copied().collect();
+    if found.is_empty() { library.to_vec() } else { found }
+}
+
+/// Whether the bug breaks the property of this id.
+fn breaks(defect: Defect, id: &str) -> bool {
+    defect.properties().contains(&id)
+}
+
+/// Searches for one bug from one start, up to the first seed that violates a property of its; single runs. `ran` is called
+/// after each seed.
+pub fn search(defect: Defect, start: u64, library: &[&Scenario], options: MatrixOptions, mut ran: impl FnMut()) -> Row {
+    let scenarios = scenarios_for(defect, library);
+    let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
+    let schedule = Schedule::new(&weights, SeedRange::Total(options.seeds), Shard::WHOLE)
+        .beginning_at(start.saturating_mul(SEEDS_BETWEEN_STARTS));
+    let campaign_options =
+        CampaignOptions { defects: Defects::from_iter([defect]), double_percent: 0, jobs: options.jobs };
+    let mut row = Row { defect, start, seeds: 0, hit: None, first_violation: None, troubled_seeds: 0, trouble: None };
+    campaign(
+        &scenarios,
+        schedule,
+        &campaign_options,
+        || true,
+        |outcome| {
+            ran();
+            row.add(&outcome);
+            if row.hit.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    );
+    row
+}
+
+impl Row {
+    /// Adds the next seed.
+    fn add(&mut self, outcome: &SeedOutcome) {
+        self.seeds += 1;
+        if let Some(trouble) = &outcome.trouble {
+            self.troubled_seeds += 1;
+            self.trouble.get_or_insert_with(|| format!("{}: {trouble}", outcome.name()));
+            return;
+        }
+        let named = named(&outcome.findings);
+        if named.is_empty() {
+            return;
+        }
+        let hit = Hit { scenario: outcome.scenario.clone(), seed: outcome.seed, trace_hash: outcome.trace_hash, named };
+        if hit.named.iter().any(|id| breaks(self.defect, id)) {
+            self.hit = Some(hit.clone());
+        }
+        self.first_violation.get_or_insert(hit);
+    }
+}
+
+/// The violated properties in the order in which the run shows them: by the event that completes the first proof.
+fn named(findings: &Findings) -> Vec<&'static str> {
+    let shown_at = |judgement: &Judgement| {
+        let complete = judgement.violations.iter().map(|violation| violation.events.last().copied().unwrap_or(0));
+        complete.min()
+    };
+    let violated = findings.judgements.iter().filter_map(|(id, judgement)| Some((shown_at(judgement)?, *id)));
+    let mut violated: Vec<(u64, &'static str)> = violated.collect();
+    violated.sort_unstable();
+    violated.into_iter().map(|(_, id)| id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Violation;
+    use crate::engine::run::RunStatistics;
+
+    /// A seed of `append` that violates these properties, each proved by one event.
+    fn outcome(seed: u64, violated: &[(&'static str, u64)]) -> SeedOutcome {
+        let judgement = |event| Judgement {
+            judged: 1,
+            violations: vec![Violation { argument: "A row is missing.".to_owned(), events: vec![event] }],
+            ..Judgement::default()
+        };
+        let judgements = violated.iter().map(|(id, event)| (*id, judgement(*event))).collect();
+        SeedOutcome {
+            scenario: "append".to_owned(),
+            seed,
+            runs: 1,
+            trace_hash: 0,
+            statistics: RunStatistics::default(),
+            findings: Findings { judgements, ..Findings::default() },
+            capabilities: Vec::new(),
+            trouble: None,
+            evidence: None,
+        }
+    }
+
+    /// A search for a bug of F1 that saw these seeds.
+    fn row(outcomes: &[SeedOutcome]) -> Row {
+        assert_eq!(Defect::RtCached.properties(), ["F1"]);
+        let mut row = Row {
+            defect: Defect::RtCached,
+            start: 0,
+            seeds: 0,
+            hit: None,
+            first_violation: None,
+            troubled_seeds: 0,
+            trouble: None,
+        };
+        outcomes.iter().for_each(|outcome| row.add(outcome));
+        row
+    }
+
+    #[test]
+    fn only_scenarios_that_exercise_the_property_are_searched() {
+        let library: Vec<&Scenario> = scenarios::library().iter().collect();
+        for defect in Defect::ALL {
+            let chosen = scenarios_for(*defect, &library);
+            assert!(!chosen.is_empty(), "{defect}");
+            let exercised = chosen.iter().all(|scenario| scenario.exercises.iter().any(|id| breaks(*defect, id)));
+            assert!(exercised, "{defect}: no scenario exercises any of {:?}", defect.properties());
+        }
+    }
+
+    #[test]
+    fn another_property_is_remembered_and_is_no_hit() {
+        let row = row(&[outcome(0, &[]), outcome(1, &[("L3", 4)])]);
+        assert_eq!((row.hit.is_some(), row.right(), row.seeds), (false, false, 2));
+        assert_eq!(row.first_violation.map(|hit| hit.name()), Some("append@1".to_owned()));
+    }
+
+    #[test]
+    fn the_expected_property_is_right_among_the_first_that_the_run_shows() {
+        let early = row(&[outcome(7, &[("L1", 3), ("F1", 5), ("L3", 9), ("L5", 2)])]);
+        assert_eq!(early.hit.as_ref().map(|hit| hit.named.clone()), Some(vec!["L5", "L1", "F1", "L3"]));
+        assert!(early.right());
+        let late = row(&[outcome(7, &[("L1", 3), ("F1", 9), ("L3", 8), ("L5", 2)])]);
+        assert_eq!((late.hit.is_some(), late.right()), (true, false));
+    }
+
+    #[test]
+    fn a_seed_in_trouble_shows_no_bug() {
+        let mut troubled = outcome(3, &[("F1", 1)]);
+        troubled.trouble = Some("hung".to_owned());
+        let row = row(&[troubled]);
+        assert_eq!((row.hit, row.troubled_seeds, row.trouble), (None, 1, Some("append@3: hung".to_owned())));
+    }
+}
