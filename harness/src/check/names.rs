@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{Statement, TablePath, TableView};
+use models::contract::{RT_SUFFIX, Statement, TablePath, TableView};
 
 use super::index::{Fate, NEVER, Operation};
 use super::timeline::Known;
@@ -33,13 +33,20 @@ impl<'h> Names<'h> {
         let mut names = Self::default();
         for operation in operations.iter().filter(|operation| operation.fate() != Fate::Failed) {
             match operation.statement {
+                // A system table of the name comes first (rule 31): which of the two shows, no text demands.
+                Statement::CreateView { view, .. } if is_system_table(view) => {}
                 Statement::CreateView { view, query_table } => names.views.entry(view).or_default().push(ViewMade {
                     invoked_n: operation.invoked.n,
                     acked_n: operation.acked_n(),
                     query_table,
                 }),
+                Statement::RenameTable { table, to, .. } => {
+                    names.removed_from_n.entry(table).or_insert(operation.invoked.n);
+                    names.removed_from_n.entry(to).or_insert(operation.invoked.n);
+                }
+                // A table that takes a view's name hides it.
                 Statement::DropTable { table, .. }
-                | Statement::RenameTable { table, .. }
+                | Statement::CreateTable { table, .. }
                 | Statement::ReplaceTable { table, .. } => {
                     names.removed_from_n.entry(table).or_insert(operation.invoked.n);
                 }
@@ -74,6 +81,11 @@ impl<'h> Names<'h> {
     pub fn may_shadow(&self, named: &TableView, from_n: u64, to_n: u64) -> bool {
         !self.views.is_empty() && self.is_view(&named.spelled(), from_n, to_n) != Known::No
     }
+}
+
+/// Whether the name is that of what Paimon tells about a table: `t$snapshots`, and not `t$rt`.
+fn is_system_table(name: &TablePath) -> bool {
+    name.table().contains('$') && !name.table().ends_with(RT_SUFFIX)
 }
 
 /// The table that stands before the first `$` of a name; the name itself where there is none.

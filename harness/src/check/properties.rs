@@ -314,7 +314,7 @@ properties! {
         "FIP-25 (draft), rule 65", "";
     "P4" Promotion Draft true [65, 66] Some("promotion"),
         "A primary-key table loads one fixed snapshot, re-checks its id, registers it with end offsets, then enables.",
-        "the registration that follows a promotion of a key table, or a `t$rt` read while it ran",
+        "the registration that follows a promotion of a key table, the key-value state beside it, a `t$rt` read while it ran, a lookup after it",
         "FIP-25 (draft) and fluss #4224, rules 65 and 66", "";
     "P5" Promotion Draft true [] Some("promotion"),
         "After promotion no row of the history is lost, repeated or shadowed.",
@@ -330,6 +330,6 @@ properties! {
         "FIP-25's mapping matrix (draft), rules 69 and 70", "types that cannot be spelled here are not judged";
     "P8" Promotion Draft true [] Some("promotion"),
         "After a crash anywhere in the procedure, calling it again completes or fails cleanly; a half-loaded table is never enabled.",
-        "a row or key with an acked write, in a `t$rt` read after a promotion that was cut short, or a call after one that was complete",
+        "a row or key with an acked write, in a `t$rt` read after a promotion that was cut short, the key-value state of an enabled table, or a call after a complete one",
         "the sense of FIP-25 (draft), rules 65 and 66", "inferred: no text speaks of a crash";
 }

@@ -9,8 +9,9 @@ use std::rc::Rc;
 use std::sync::{Once, mpsc};
 use std::time::Duration;
 
+use models::contract::{LAKESTREAM_ENABLED, Side, TableSchema};
 use models::paimon::object_stores::MemoryObjectStore;
-use scenarios::plan::{Action, Phase, Plan};
+use scenarios::plan::{Action, Phase, Plan, PlannedTable};
 
 use super::network::Network;
 use super::run::{RunOptions, RunResult, RunStatistics, Trouble};
@@ -101,10 +102,19 @@ fn run_recorded(plan: &Plan, options: &RunOptions) -> RunResult {
     }
 }
 
+/// The definition that a table begins with: one of the store's is in the mode, whether its plan says so or not.
+fn begun_with(planned: &PlannedTable) -> TableSchema {
+    let mut schema = planned.schema.clone();
+    if planned.side == Side::Store {
+        schema.options.entry(LAKESTREAM_ENABLED.to_owned()).or_insert_with(|| true.to_string());
+    }
+    schema
+}
+
 fn header(plan: &Plan) -> Header {
     Header {
         history: HISTORY_VERSION,
-        tables: plan.tables.iter().map(|planned| (planned.table.clone(), planned.schema.clone())).collect(),
+        tables: plan.tables.iter().map(|planned| (planned.table.clone(), begun_with(planned))).collect(),
         bounds: plan.bounds(),
         capabilities: CAPABILITIES.iter().map(|capability| (*capability).to_owned()).collect(),
         clock: Clock::Virtual,

@@ -19,6 +19,13 @@ impl Registry {
         self.newest.as_ref()
     }
 
+    /// Makes this snapshot the history of a table whose log is empty, in place of what an earlier promotion registered of
+    /// the same snapshot. Fails as [`Self::register`] does.
+    pub fn register_history(&mut self, snapshot: LakeSnapshot, defects: &Defects) -> Result<(), Failure> {
+        self.newest.take_if(|newest| newest.snapshot_id == snapshot.snapshot_id);
+        self.register(snapshot, defects)
+    }
+
     /// Both registrations.
     pub fn snapshots(&self) -> RegisteredSnapshots {
         RegisteredSnapshots { tiered: self.newest.clone(), readable: self.newest.clone() }

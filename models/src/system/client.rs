@@ -11,8 +11,8 @@ use futures::future::join;
 
 use crate::config::ClientConfig;
 use crate::contract::{
-    Coordinator, Failure, FailureCode, LAKESTREAM_ENABLED, LAKESTREAM_STORE, Output, Statement, Store, StoreTable,
-    TablePath,
+    Coordinator, Failure, FailureCode, LAKESTREAM_ENABLED, LAKESTREAM_STORE, Output, RT_SUFFIX, Statement, Store,
+    StoreTable, TablePath,
 };
 use crate::defects::Defect;
 use crate::paimon::{Catalog, LakeAccess, PaimonTable, TimeTravel, View};
@@ -115,7 +115,12 @@ impl Client {
             Err(refusal) => return Err(self.refused(refusal, statement.table())),
         };
         match self.planted.decision(&self.lake.defects, &statement, &place, decide(&statement, &place)) {
-            Decision::Certain(Route::Refused(refusal)) => Err(self.refused(refusal, &place.table)),
+            Decision::Certain(Route::Refused(refusal)) => match &statement {
+                Statement::RenameTable { to, table, if_exists } if place.part != Part::RealTime => {
+                    self.refuse_target(refusal, table, to, *if_exists).await
+                }
+                _ => Err(self.refused(refusal, &place.table)),
+            },
             Decision::Certain(Route::LakeCatalog) => self.execute_on_lake_catalog(operation_id, statement).await,
             Decision::Certain(Route::StoreCatalog) => self.execute_on_store_catalog(statement).await,
             Decision::Certain(Route::ViewOnly) => {
@@ -142,6 +147,25 @@ impl Client {
 
     /// The table, and the view that its alias may be. A view named `x$rt` is found before the alias (rule 31, C18); it
     /// is looked for while the table is opened, so that reads wait no longer for it.
+    /// The answer to a rename whose target no table may have. What is not there is not renamed, and so not refused (C21).
+    async fn refuse_target(
+        &self,
+        refusal: Refusal,
+        table: &TablePath,
+        to: &TablePath,
+        if_exists: bool,
+    ) -> Result<Output, Failure> {
+        let is_missing = async || {
+            let open = self.patience.read(async || self.catalog.table(table).await).await;
+            open.is_err_and(|failure| failure.code == FailureCode::NotFound)
+        };
+        if if_exists && is_missing().await {
+            return Ok(Output::Done);
+        }
+        let shown = to.table().strip_suffix(RT_SUFFIX).unwrap_or(to.table());
+        Err(self.refused(refusal, &TablePath::new(to.database(), shown)))
+    }
+
     async fn open(&self, place: &Place) -> (Result<PaimonTable, Failure>, Result<Option<View>, Failure>) {
         let open = self.patience.read(async || self.catalog.table(&place.table).await);
         // Planted bug view-shadowed: the alias hides the view of its name.

@@ -82,9 +82,13 @@ impl FromStr for LayoutToken {
     fn from_str(text: &str) -> Result<Self, Failure> {
         let mut parts = text.split(':');
         let is_ours = parts.next() == Some(VERSION);
-        let hashes: Vec<u64> = parts.map_while(|part| u64::from_str_radix(part, 16).ok()).take(5).collect();
-        match (is_ours, hashes.as_slice()) {
-            (true, [columns, keys, buckets, options]) => {
+        let hash = |part: &str| {
+            let is_hash = part.len() == 16 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
+            u64::from_str_radix(part, 16).ok().filter(|_| is_hash)
+        };
+        let hashes: Option<Vec<u64>> = parts.map(hash).collect();
+        match (is_ours, hashes.as_deref()) {
+            (true, Some([columns, keys, buckets, options])) => {
                 Ok(Self { columns: *columns, keys: *keys, buckets: *buckets, options: *options })
             }
             _ => Err(Failure::invalid("expected a layout as DESCRIBE shows it, found another text")),
@@ -165,7 +169,15 @@ mod tests {
         let token = LayoutToken::of(&schema(COLUMNS, REST));
         assert_eq!(token.to_string().parse::<LayoutToken>(), Ok(token));
         let text = token.to_string();
-        for other in ["", "described", "layout-1:1:2:3", &format!("{text}:0"), &text.replace("layout-1", "layout-2")] {
+        for other in [
+            "",
+            "described",
+            "layout-1:1:2:3",
+            &format!("{text}:0"),
+            &format!("{text}:zz"),
+            "layout-1:+1:2:3:4",
+            &text.replace("layout-1", "layout-2"),
+        ] {
             assert!(other.parse::<LayoutToken>().is_err(), "{other}");
         }
     }

@@ -8,8 +8,8 @@
 //! 5. the table is enabled, which the coordinator refuses unless the registered snapshot is the lake's newest.
 //!
 //! Each step can be repeated, and nothing but the last one shows to readers and writers. A call after a crash goes
-//! through the same steps and skips what is done: a source that is published is not loaded again, one that is registered
-//! goes straight to step 5. A load that was cut short was never published, so its source cannot be registered, and so
+//! through the same steps and skips what is done: a source that is published, with the same partitions, is not loaded
+//! again, and registering it again changes nothing. A load that was cut short was never published, so its source cannot be registered, and so
 //! the table cannot be enabled (P8). An append table has no state and is registered as it is; a key table that never
 //! had a snapshot registers nothing.
 //!
@@ -148,10 +148,10 @@ impl Promotion<'_> {
         let registered = async || client.store_tools.registered_snapshots(table_id).await;
         let registered = client.patience.read(registered).await.map_err(of_the_store)?.tiered;
         let registered = registered.map(|registered| registered.snapshot_id);
-        // An earlier call came this far.
+        // An earlier call came this far, perhaps with other partitions: what is loaded already is not loaded again, and
+        // what it registered gives way to what is asked for now.
         if !table.schema.lakestream_enabled() && registered == Some(snapshot.id) {
             client.lake.environment.reached(Point::PromotionWasRegistered);
-            return Ok(());
         }
         let source = if table.schema.has_primary_key() {
             self.load(table, snapshot).await?

@@ -279,9 +279,19 @@ impl World {
     /// CALL of the procedure; `interruption` happens behind its `at`-th remote call (1 is the first). `None` if the
     /// procedure never came back.
     pub async fn promote_interrupted(&self, at: u64, interruption: Interruption) -> Option<Result<Output, Failure>> {
+        self.interrupted(json!({"promote": {"table": "db.t"}}), at, interruption).await
+    }
+
+    /// A statement; `interruption` happens behind its `at`-th remote call (1 is the first). `None` if it never came back.
+    pub async fn interrupted(
+        &self,
+        statement: Json,
+        at: u64,
+        interruption: Interruption,
+    ) -> Option<Result<Output, Failure>> {
         self.calls.made.set(0);
         self.calls.interruption.replace(Some((at, interruption)));
-        let answer = tokio::time::timeout(Duration::from_secs(60), self.promote()).await.ok();
+        let answer = tokio::time::timeout(Duration::from_secs(60), self.execute(statement)).await.ok();
         self.calls.interruption.replace(None);
         answer
     }

@@ -1,7 +1,7 @@
 //! What the procedure does when nobody interrupts it, and what it refuses.
 
 use models::contract::{BucketId, FailureCode, Output, RowKind, Store};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::fixture::{World, message, path};
 
@@ -208,6 +208,25 @@ async fn what_is_not_selected_stays_readable_and_is_not_written() {
     world.run(insert(2, "b")).await;
     world.run(insert(3, "c")).await;
     assert_eq!(world.select("db.t$rt").await, [(1, 10), (2, 0), (3, 0)]);
+}
+
+/// The second call does what it is asked for, wherever the first one was cut short.
+#[tokio::test(start_paused = true)]
+async fn a_call_with_other_partitions_after_one_that_was_cut_short_loads_those() {
+    let selecting = |partitions: Value| json!({"promote": {"table": "db.t", "partitions": partitions}});
+    for cut_at in 1.. {
+        let world = World::new();
+        partitioned(&world).await;
+        let first = world.interrupted(selecting(json!([{"dt": "b"}])), cut_at, super::fixture::crash()).await;
+        if first.is_some() || world.enabled().await.1 {
+            assert!(cut_at >= 8, "the procedure was over behind call {cut_at}");
+            break;
+        }
+        message(world.execute(selecting(Value::Null)).await);
+        let insert = json!({"insert": {"table": "db.t", "rows": [{"id": 1, "v": 11, "dt": "a"}]}});
+        world.run(insert).await;
+        assert_eq!(world.select("db.t$rt").await, [(1, 11), (2, 20)], "cut behind call {cut_at}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

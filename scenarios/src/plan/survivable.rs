@@ -10,6 +10,8 @@
 //!    would be a partition. A full storage counts as the lake's absence: no round can commit.
 //! 7. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
 //!    object, loses a synced record or answers with an old listing.
+//! 8. A directory is moved once and in time: file systems know a repeated rename by its number, and no catalog that names
+//!    directories after tables survives one that comes when the name has another table.
 //!
 //! Removing steps never breaks a rule: each bounds what is there.
 
@@ -17,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::{COORDINATOR, LAKE, METASTORE, STORE};
 use super::{Action, CallAddress, CallFault, Fault, Plan};
+
+/// The one call of the lake whose effect depends on what a name means when it comes (rule 8).
+const RENAME_DIRECTORY: &str = "lake.rename-directory";
 
 /// When something is wrong with one host.
 struct Window<'a> {
@@ -114,6 +119,13 @@ impl<'a> Budget<'a> {
         if let Fault::Call { at, what } = fault {
             if self.calls.contains(at) {
                 return Err(format!("expected one fault a call, found a second one for {at}"));
+            }
+            let comes_again =
+                matches!(what, CallFault::Duplicate { .. } | CallFault::Delay { .. } | CallFault::Reorder { .. });
+            if comes_again && at.call == RENAME_DIRECTORY {
+                return Err(format!(
+                    "expected a call that may come late or twice, found {at}: no file system moves a directory twice"
+                ));
             }
             if let Some(part) = at.call.split_once('.').and_then(|(called, _)| what.kills(called)) {
                 self.take_away(part, what.lasts_ms())?;
@@ -238,6 +250,18 @@ mod tests {
                 "at most half of the chaos phase, 450 ms, found 451 ms",
             ),
             (vec![outage("store", 0, 200), bystander(101)], "`store` to be away for at most a third"),
+            (
+                vec![Fault::Call {
+                    at: CallAddress {
+                        caller: "s1".to_owned(),
+                        table: None,
+                        call: "lake.rename-directory".to_owned(),
+                        nth: 1,
+                    },
+                    what: CallFault::Duplicate { after_ms: 5 },
+                }],
+                "no file system moves a directory twice",
+            ),
             (vec![callee(1, 10), callee(1, 20)], "one fault a call, found a second one for w1.store.append#1"),
         ];
         for (faults, expected) in cases {

@@ -323,7 +323,8 @@ fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
     }
     if store.sync_ms.saturating_add(max_call_ms.saturating_mul(2)) >= *call_timeout_ms {
         return Err(format!(
-            "expected system.store.sync_ms to leave an append time to answer within system.call_timeout_ms of              {call_timeout_ms}, found {}",
+            "expected system.store.sync_ms to leave an append time to answer within system.call_timeout_ms of \
+             {call_timeout_ms}, found {}",
             store.sync_ms
         ));
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use models::contract::Statement;
 
 use super::definition::is_enabled;
-use crate::check::index::{Fate, Index, Operation};
+use crate::check::index::{Fate, Index, NEVER, Operation};
 use crate::check::known_log::Bucket;
 use crate::check::sides::{self, Sides};
 use crate::check::table::{LakeSnapshot, Read, Registration, Scope, Table, is_promotion};
@@ -20,13 +20,17 @@ use crate::history::SideState;
 /// Judges the state of one table.
 pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
     let statements = || table.operations.iter().map(|position| &index.operations[*position]);
+    // The files are read at the end: they are those of one table only where no other ever took its name.
+    if table.disturbance.replaced_from_n != NEVER {
+        return;
+    }
     if !table.has_key() || !statements().any(|operation| is_promotion(operation.statement)) {
         return;
     }
     for operation in statements() {
         let around = sides::around(index, operation);
         for seen in [around.before, around.after].into_iter().flatten() {
-            let Some(store) = seen.store.filter(|_| seen.n < table.disturbance.replaced_from_n) else { continue };
+            let Some(store) = seen.store else { continue };
             let Some(state) = rows_of_state(store) else { continue };
             if is_enabled(&store.schema) {
                 is_the_registered_snapshot(index, table, operation, seen, store, &state, docket);
@@ -163,7 +167,7 @@ fn is_the_registered_snapshot(
 fn finds_the_registered_snapshot(index: &Index, table: &Table, read: &Read, docket: &mut Docket) {
     let (Scope::Key(key), Some(content)) = (read.scope, &read.content) else { return };
     let is_current = read.real_time && !read.historic && !read.is_filtered();
-    if !is_current || read.answered.n > table.disturbance.replaced_from_n {
+    if !is_current {
         return;
     }
     let Some(registered) = registered_before(table, read.invoked.n) else { return };
