@@ -11,12 +11,8 @@ use crate::paimon::live_files::{FileIdentity, Manifest, identity, replay};
 use crate::paimon::overwrite::BoundScope;
 use crate::paimon::seal::seal_json;
 use crate::paimon::snapshot_file::SNAPSHOT_VERSION;
-<<<<<<< HEAD
-use crate::paimon::{FileKind, ManifestEntry, ManifestFileMeta, PaimonTable, Snapshot};
-use crate::points::Point;
-=======
 use crate::paimon::{FileKind, ManifestEntry, ManifestFileMeta, OVERWRITE_BASE_PROPERTY, PaimonTable, Snapshot};
->>>>>>> judges5
+use crate::points::Point;
 
 use super::attempt_files::AttemptFiles;
 use super::manifest_merge::{MergePlan, must_change, without_pairs};
