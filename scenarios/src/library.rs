@@ -19,6 +19,7 @@ const FILES: &[(&str, &str)] = &[
     ("layouts.toml", include_str!("../library/layouts.toml")),
     ("lifecycle.toml", include_str!("../library/lifecycle.toml")),
     ("promotion.toml", include_str!("../library/promotion.toml")),
+    ("recreate.toml", include_str!("../library/recreate.toml")),
 ];
 
 /// All scenarios, in the order of `list scenarios`.

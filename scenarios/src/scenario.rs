@@ -76,9 +76,15 @@ impl Scenario {
             (Some(workload), None) => {
                 workload.check()?;
                 self.nemeses.check()?;
-                if self.nemeses.strike_stories() && workload.stories.iter().all(|group| group.count.least == 0) {
+                if self.nemeses.strike(Role::Story) && workload.stories.iter().all(|group| group.count.least == 0) {
                     return Err(
                         "expected at least one of `workload.stories` for `nemeses` to strike, found none".to_owned()
+                    );
+                }
+                if self.nemeses.strike(Role::Metastore) && workload.jdbc_permille.0 == 0 {
+                    return Err(
+                        "expected a `workload.jdbc_permille` for `nemeses` to strike the metastore, found none"
+                            .to_owned(),
                     );
                 }
                 Ok(())

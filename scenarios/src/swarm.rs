@@ -47,6 +47,8 @@ struct Run<'a> {
     overwrites: bool,
     /// Whether the mode is switched off and on.
     switches: bool,
+    /// The kind of the query side's catalog.
+    catalog: CatalogKind,
     /// What single sessions do with tables of their own.
     stories: Vec<Story>,
 }
@@ -67,7 +69,12 @@ impl Scenario {
         let (system, min_call_ms) = timings::system(&self.timings, draws);
         let rounds = within(place, "rounds", 0, workload.rounds);
         let chaos = workload.chaos_ms;
+        let catalog = match place.chance("jdbc", 0, workload.jdbc_permille.0) {
+            true => CatalogKind::Jdbc,
+            false => CatalogKind::Filesystem,
+        };
         let mut run = Run {
+            catalog,
             workload,
             nemeses: &self.nemeses,
             draws,
@@ -80,10 +87,6 @@ impl Scenario {
             overwrites: place.chance("overwrites", 0, workload.overwrites_permille.0),
             switches: workload.catalog.as_ref().is_some_and(|mix| place.chance("switches", 0, mix.switches_permille.0)),
             stories: stories::stories(&workload.stories, draws),
-        };
-        let kind = match place.chance("jdbc", 0, workload.jdbc_permille.0) {
-            true => CatalogKind::Jdbc,
-            false => CatalogKind::Filesystem,
         };
         let mut cast = Cast::new(&workload.sessions, draws);
         let mut closing = closing::healed(&run, &mut cast);
@@ -113,7 +116,7 @@ impl Scenario {
             scenario: self.name.clone(),
             seed,
             min_call_ms,
-            catalog: CatalogConfig { kind, ..CatalogConfig::default() },
+            catalog: CatalogConfig { kind: run.catalog, ..CatalogConfig::default() },
             tables: (run.tables.iter().map(planned(Side::Store)))
                 .chain(lake_side.map(planned(Side::Lake)))
                 .chain(of_stories)

@@ -17,7 +17,7 @@ use crate::contract::{
 };
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
-use crate::tiering::offsets_of;
+use crate::tiering::{offsets_of, spelled_as_text};
 
 use super::client::Client;
 use super::filter::BoundFilter;
@@ -214,7 +214,11 @@ impl<'a> UnionSource<'a> {
             return Ok(LakePart { snapshot: Some(newest), offsets: TieredOffsets::new() });
         };
         match offsets_of(&tiering, table.schema()).map_err(|failure| Failure { definite: true, ..failure })? {
-            Some((table_id, offsets)) if table_id == self.store_table.table_id => {
+            Some((table_id, mut offsets)) if table_id == self.store_table.table_id => {
+                // Planted bug partition-name-mismatch: lake and log spell partitions differently.
+                if self.client.lake.defects.has(Defect::PartitionNameMismatch) {
+                    offsets = spelled_as_text(offsets);
+                }
                 Ok(LakePart { snapshot: Some(newest), offsets })
             }
             // P5: the table was promoted, and what its predecessor left is its history.

@@ -141,6 +141,8 @@ pub enum Role {
     Coordinator,
     /// The storage under the lake.
     Lake,
+    /// The database of a JDBC catalog; nobody in runs with another catalog.
+    Metastore,
     /// A tiering worker; as the caller of a call, all of them together.
     Tiering,
     /// A writer's session.
@@ -165,12 +167,12 @@ pub enum Length {
 }
 
 impl Nemeses {
-    /// Whether something goes wrong for the session of a story.
-    pub(super) fn strike_stories(&self) -> bool {
-        let windows = self.crashes.iter().chain(&self.pauses).flat_map(|group| &group.hosts);
+    /// Whether something goes wrong for somebody in this role.
+    pub(super) fn strike(&self, struck: Role) -> bool {
+        let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages).flat_map(|group| &group.hosts);
         let links = self.partitions.iter().flat_map(|group| group.from.iter().chain(&group.to));
         let callers = self.calls.iter().map(|group| &group.caller);
-        windows.chain(links).chain(callers).any(|role| *role == Role::Story)
+        windows.chain(links).chain(callers).any(|role| *role == struck)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
@@ -196,7 +198,7 @@ impl Nemeses {
             }
         }
         for group in &self.outages {
-            let is_part = |role| matches!(role, Role::Store | Role::Coordinator | Role::Lake);
+            let is_part = |role| matches!(role, Role::Store | Role::Coordinator | Role::Lake | Role::Metastore);
             check_roles("outages", &group.name, &group.hosts, is_part)?;
         }
         for group in &self.partitions {
@@ -228,7 +230,7 @@ impl CallNemesis {
         for call in &self.calls {
             check_call(call).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
         }
-        check_roles("calls", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake))?;
+        check_roles("calls", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake | Role::Metastore))?;
         self.nth.check_within("nth", 1, 1000).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
         for fault in &self.kinds {
             if fault.kind.has_length() != fault.lasts.is_some() {

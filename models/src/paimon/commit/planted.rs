@@ -13,7 +13,7 @@ use super::{CommitMode, CommitOutcome, CommitRequest, Precondition};
 impl PaimonTable {
     /// Whether a planted bug needs a commit that does not read back what became of it.
     pub(super) fn takes_first_answer(&self) -> bool {
-        let planted = [Defect::CleanupOnUnknown, Defect::RetryOtherKind, Defect::RenameRace];
+        let planted = [Defect::CleanupOnUnknown, Defect::RetryOtherKind, Defect::RenameRace, Defect::ReplayNotFiltered];
         planted.iter().any(|defect| self.lake.defects.has(*defect))
     }
 
