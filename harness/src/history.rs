@@ -260,6 +260,9 @@ pub struct SnapshotSeen {
     /// The tiered offsets that it carries, exclusive ends; `None` if it carries none: it is not a tiering snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<ObservedOffset>>,
+    /// The snapshot that an overwrite began on, if it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite_base: Option<u64>,
     /// A hash of its rows, in hexadecimal.
     pub digest: String,
     /// Its content, bucket by bucket; absent if it is too large to keep.

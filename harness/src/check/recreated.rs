@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use models::contract::{Output, RowSet, Side, Statement, Value};
+use models::contract::{Output, RowSet, Side, Statement};
 
 use super::index::{Fate, Index, Operation, Point};
 use super::table::{Registration, Table};
 use super::timeline::{DATALAKE_ENABLED, Known, mode_switch};
-use super::writes::WRITE_ID;
+use super::writes::{WRITE_ID, row_number};
 use super::{Docket, prose};
 
 /// Judges L12.
@@ -152,14 +152,7 @@ fn written_by<'i, 'h>(index: &'i Index<'h>, table: &Table) -> Option<BTreeMap<i6
 
 fn ids_of(rows: &RowSet) -> impl Iterator<Item = i64> {
     let position = rows.position(WRITE_ID);
-    rows.rows.iter().filter_map(move |row| number(&row[position?]))
-}
-
-fn number(cell: &Value) -> Option<i64> {
-    match cell {
-        Value::String(text) => text.parse().ok(),
-        other => other.as_int(),
-    }
+    rows.rows.iter().filter_map(move |row| row_number(&row[position?]))
 }
 
 /// The write ids that an answer shows as rows of the table today.
@@ -171,7 +164,7 @@ fn shown_ids(operation: &Operation) -> Option<Vec<i64>> {
         (Statement::Lookup { .. }, Output::Found { row }) => Some(ids_of(row).collect()),
         (Statement::Changes { .. }, Output::Changes { changes, .. }) => {
             let added = changes.iter().filter(|change| change.kind.adds());
-            Some(added.filter_map(|change| number(change.row.get(WRITE_ID)?)).collect())
+            Some(added.filter_map(|change| row_number(change.row.get(WRITE_ID)?)).collect())
         }
         _ => None,
     }

@@ -14,7 +14,7 @@ use models::contract::{
     partition_name,
 };
 use models::paimon::integrity::Rule;
-use models::paimon::{LakeAccess, PaimonTable, Snapshot, TableDirectory, verify};
+use models::paimon::{LakeAccess, OVERWRITE_BASE_PROPERTY, PaimonTable, Snapshot, TableDirectory, verify};
 use models::store::InMemoryStore;
 use models::tiering::offsets_of;
 
@@ -223,6 +223,7 @@ impl Observer {
             identifier: snapshot.commit_identifier,
             kind: format!("{:?}", snapshot.commit_kind).to_uppercase(),
             committed_at_ms: snapshot.time_millis,
+            overwrite_base: overwrite_base(snapshot),
             digest: format!("{digest:016x}"),
             buckets: Some(buckets.collect()),
             offsets: tiered.map(|(_, offsets)| observed(&offsets, schema)),
@@ -244,6 +245,11 @@ fn change(
         bucket: Some(bucket),
         offset: None,
     }
+}
+
+/// The snapshot that an overwrite began on, as its writer told.
+fn overwrite_base(snapshot: &Snapshot) -> Option<u64> {
+    snapshot.properties.as_ref()?.get(OVERWRITE_BASE_PROPERTY)?.parse().ok()
 }
 
 fn observed(offsets: &TieredOffsets, schema: &TableSchema) -> Vec<ObservedOffset> {

@@ -1,6 +1,7 @@
 //! Each property as a pair of tiny histories: one that violates it and one that holds it, side by side.
 
 mod changelog;
+mod columns_kept;
 mod commits;
 mod contract;
 mod freshness;
@@ -10,7 +11,9 @@ mod key_state;
 mod large;
 mod layouts;
 mod lifecycle;
+mod neighbours;
 mod no_loss;
+mod overwrites;
 mod promotion;
 mod recreated;
 mod registry;
