@@ -20,6 +20,10 @@ const FILES: &[(&str, &str)] = &[
     ("lifecycle.toml", include_str!("../library/lifecycle.toml")),
     ("promotion.toml", include_str!("../library/promotion.toml")),
     ("recreate.toml", include_str!("../library/recreate.toml")),
+    ("crash-round.toml", include_str!("../library/crash-round.toml")),
+    ("crash-commit.toml", include_str!("../library/crash-commit.toml")),
+    ("crash-promotion.toml", include_str!("../library/crash-promotion.toml")),
+    ("crash-pairs.toml", include_str!("../library/crash-pairs.toml")),
 ];
 
 /// All scenarios, in the order of `list scenarios`.

@@ -9,6 +9,7 @@ mod attempts;
 mod chaos;
 mod closing;
 mod contract_table;
+mod crash_points;
 mod faults;
 mod guards;
 mod session;
@@ -20,6 +21,7 @@ use models::config::{CatalogConfig, CatalogKind, SystemConfig};
 use models::contract::Side;
 
 pub use contract_table::{contract_combinations, contract_store_state};
+pub use crash_points::{CrashPoint, crash_places, crash_points};
 
 use crate::draw::{Draws, Place};
 use crate::plan::{Action, PLAN_VERSION, Plan, PlannedTable, Step};
@@ -58,6 +60,9 @@ impl Scenario {
     pub fn plan(&self, seed: u64) -> Plan {
         // Scenarios with the same seed share no luck.
         let draws = Draws { seed: Draws { seed }.draw("plan", &self.name, "seed", 0) };
+        if let Some(kind) = self.crash_points {
+            return crash_points::plan(self, kind, seed, draws);
+        }
         match (&self.workload, &self.contract) {
             (Some(workload), _) => self.plan_of_workload(workload, seed, draws),
             (None, contract) => contract_table::plan(self, &contract.clone().unwrap_or_default(), seed, draws),

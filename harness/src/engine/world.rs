@@ -385,6 +385,36 @@ impl World {
                         },
                     );
                 }
+                Fault::SlowLink { from, to, by_ms, at_ms, for_ms } => {
+                    let target = Rc::from(format!("{from} <-> {to}"));
+                    let (begin, end) = (network.clone(), network);
+                    let link = (from.clone(), to.clone());
+                    self.schedule_window(
+                        "slow-link",
+                        target,
+                        at_ms,
+                        for_ms,
+                        move || {
+                            begin.faults.slow_down(&from, &to, by_ms);
+                            true
+                        },
+                        move || end.faults.speed_up(&link.0, &link.1, by_ms),
+                    );
+                }
+                Fault::Full { at_ms, for_ms } => {
+                    let (begin, end) = (network.clone(), network);
+                    self.schedule_window(
+                        "capacity-full",
+                        Rc::from("lake"),
+                        at_ms,
+                        for_ms,
+                        move || {
+                            begin.faults.begin_full();
+                            true
+                        },
+                        move || end.faults.end_full(),
+                    );
+                }
                 Fault::Outage { part, at_ms, for_ms } => {
                     let (begin, end) = (network.clone(), network);
                     let (out, back) = (part.clone(), part.clone());

@@ -32,16 +32,18 @@ enum Group<'a> {
     Pauses(&'a WindowNemesis),
     Partitions(&'a PartitionNemesis),
     Outages(&'a WindowNemesis),
+    SlowLinks(&'a PartitionNemesis),
+    Full(&'a WindowNemesis),
 }
 
 impl Group<'_> {
     fn head(&self) -> (&str, Permille, Range) {
         match self {
             Self::Calls(group) => (&group.name, group.on_permille, group.count),
-            Self::Crashes(group) | Self::Pauses(group) | Self::Outages(group) => {
+            Self::Crashes(group) | Self::Pauses(group) | Self::Outages(group) | Self::Full(group) => {
                 (&group.name, group.on_permille, group.count)
             }
-            Self::Partitions(group) => (&group.name, group.on_permille, group.count),
+            Self::Partitions(group) | Self::SlowLinks(group) => (&group.name, group.on_permille, group.count),
         }
     }
 }
@@ -50,7 +52,9 @@ fn groups(nemeses: &Nemeses) -> Vec<Group<'_>> {
     let calls = nemeses.calls.iter().map(Group::Calls);
     let hosts = nemeses.crashes.iter().map(Group::Crashes).chain(nemeses.pauses.iter().map(Group::Pauses));
     let links = nemeses.partitions.iter().map(Group::Partitions);
-    calls.chain(hosts).chain(links).chain(nemeses.outages.iter().map(Group::Outages)).collect()
+    let away = nemeses.outages.iter().map(Group::Outages);
+    let slow = nemeses.slow_links.iter().map(Group::SlowLinks);
+    calls.chain(hosts).chain(links).chain(away).chain(slow).chain(nemeses.full.iter().map(Group::Full)).collect()
 }
 
 /// The fault steps of the run.
@@ -102,8 +106,10 @@ fn can_strike(run: &Run<'_>, group: Group<'_>) -> bool {
     let some_of = |roles: &[Role]| roles.iter().any(|role| is_played(run, *role));
     match group {
         Group::Calls(_) => true,
-        Group::Crashes(group) | Group::Pauses(group) | Group::Outages(group) => some_of(&group.hosts),
-        Group::Partitions(group) => some_of(&group.from) && some_of(&group.to),
+        Group::Crashes(group) | Group::Pauses(group) | Group::Outages(group) | Group::Full(group) => {
+            some_of(&group.hosts)
+        }
+        Group::Partitions(group) | Group::SlowLinks(group) => some_of(&group.from) && some_of(&group.to),
     }
 }
 
@@ -143,6 +149,18 @@ fn fault(run: &Run<'_>, cast: &Cast, group: Group<'_>, place: Place) -> Fault {
                 at_ms,
                 for_ms,
             }
+        }
+        Group::SlowLinks(group) => {
+            let (from, to) = (host("from", &group.from), host("to", &group.to));
+            let (at_ms, for_ms) = window(&from, group.lasts);
+            // Slow enough to outlast what depends on time, and never so slow that no answer comes.
+            let most_ms = (run.system.call_timeout_ms - 2 * run.system.max_call_ms - 1) / 2;
+            let by_ms = place.between_inclusive("by", 0, (most_ms / 10).max(1), most_ms.max(1));
+            Fault::SlowLink { from, to, by_ms, at_ms, for_ms }
+        }
+        Group::Full(group) => {
+            let (at_ms, for_ms) = window(LAKE, group.lasts);
+            Fault::Full { at_ms, for_ms }
         }
         Group::Outages(group) => {
             let part = host("host", &group.hosts);
@@ -203,6 +221,7 @@ fn call_fault(run: &Run<'_>, group: &CallNemesis, place: Place) -> CallFault {
         CallFaultKind::Refuse => CallFault::Refuse,
         CallFaultKind::RequestLost => CallFault::RequestLost,
         CallFaultKind::ReplyLost => CallFault::ReplyLost,
+        CallFaultKind::ErrorAfter => CallFault::ErrorAfter,
         CallFaultKind::Delay => CallFault::Delay { by_ms: lasts_ms(4) },
         CallFaultKind::ReplyDelay => CallFault::ReplyDelay { by_ms: lasts_ms(4) },
         CallFaultKind::Duplicate => CallFault::Duplicate { after_ms: lasts_ms(4) },

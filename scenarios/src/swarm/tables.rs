@@ -88,6 +88,12 @@ pub(super) fn with_secret(name: &str, keyed: bool, partitioned: bool, enabled: b
     table
 }
 
+/// A table of one bucket, without partitions.
+pub(super) fn in_one_bucket(name: &str, keyed: bool, enabled: bool, draws: Draws) -> Table {
+    let kind = if keyed { TableKind::Key } else { TableKind::Append };
+    Table::new(name, &TableGroup { kind, buckets: Range::new(1, 1), ..SMALL_APPEND }, 0, enabled, draws)
+}
+
 /// Tables that declare the mode on the lake side only.
 pub(super) fn guards(catalog: Option<&CatalogMix>, draws: Draws) -> Vec<Table> {
     let count = catalog.map_or(0, |mix| within(draws.at("plan", "tables"), "guards", 0, mix.guards));
