@@ -35,6 +35,9 @@ pub struct Workload {
     /// The share of runs in which append tables are overwritten in the lake.
     #[serde(default = "never")]
     pub overwrites_permille: Permille,
+    /// How many overwrites there are in such a run. They race with tiering's commits for the next snapshot (L11, L15).
+    #[serde(default = "a_few")]
+    pub overwrites: Range,
     /// What is tried in the catalog; nothing during chaos if left out.
     #[serde(default)]
     pub catalog: Option<CatalogMix>,
@@ -48,6 +51,10 @@ pub struct Workload {
 
 fn never() -> Permille {
     Permille(0)
+}
+
+fn a_few() -> Range {
+    Range::new(1, 4)
 }
 
 /// Tables of one kind.

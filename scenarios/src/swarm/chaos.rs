@@ -53,7 +53,7 @@ pub(super) fn statements(run: &Run<'_>, cast: &mut Cast, count: u64) -> Vec<Step
     let reads = count * within(place, "reads-percent", 0, workload.reads_percent) / 100;
     let attempts =
         workload.catalog.as_ref().map_or(0, |mix| count * within(place, "catalog-percent", 0, mix.percent) / 100);
-    let overwrites = if run.overwrites { place.between_inclusive("overwrites", 0, 1, 4) } else { 0 };
+    let overwrites = if run.overwrites { within(place, "overwrites", 0, workload.overwrites) } else { 0 };
     let writes = count.saturating_sub(reads + attempts + overwrites);
     let tails = reads / 4;
     let pace = Pace { chaos_ms: run.chaos_ms, bursts: bursts(run, place) };

@@ -6,9 +6,13 @@ use bytes::Bytes;
 
 use crate::contract::Failure;
 use crate::defects::Defect;
+use crate::paimon::lake_access::before_any_effect;
 use crate::paimon::{Committable, DataFileMeta, ManifestEntry, PaimonTable};
 
 use super::{CommitMode, CommitOutcome, CommitRequest, Precondition};
+
+/// How long the planted bug rename-race takes to bring a file to its name.
+const COPY_MS: u64 = 200;
 
 impl PaimonTable {
     /// Whether a planted bug needs a commit that does not read back what became of it.
@@ -17,12 +21,18 @@ impl PaimonTable {
         planted.iter().any(|defect| self.lake.defects.has(*defect))
     }
 
-    /// Creates a snapshot file, in one call. Planted bug rename-race: the call replaces a file that is there.
+    /// Creates a snapshot file, in one call. Planted bug rename-race: it is looked for, and after the while that a copy
+    /// takes, what is there by then is replaced.
     pub(super) async fn created_in_one_call(&self, path: &str, bytes: &Bytes) -> Result<bool, Failure> {
-        match self.lake.defects.has(Defect::RenameRace) {
-            true => self.lake.objects.put(path, bytes.clone()).await.map(|()| true),
-            false => self.lake.objects.put_if_absent(path, bytes.clone()).await,
+        let objects = &self.lake.objects;
+        if !self.lake.defects.has(Defect::RenameRace) {
+            return objects.put_if_absent(path, bytes.clone()).await;
         }
+        if objects.exists(path).await.map_err(before_any_effect)? {
+            return Ok(false);
+        }
+        self.lake.environment.sleep_ms(COPY_MS).await;
+        objects.put(path, bytes.clone()).await.map(|()| true)
     }
 
     /// Planted bug retry-other-kind: whether a commit without an answer is made again, as one of another kind.
