@@ -173,6 +173,9 @@ pub enum Event {
         findings: Vec<FileFinding>,
         /// Files that nothing refers to.
         orphans: Vec<String>,
+        /// Whether the system's own clean-up had run just before, with no writer alive (L18).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cleaned: bool,
     },
 }
 
@@ -198,6 +201,9 @@ pub enum RunPhase {
     Healed,
     /// The lake has caught up and no session works beside another.
     Drained,
+    /// Instead of [`RunPhase::Drained`]: the lake did not catch up within the declared bounds, and is not waited for any
+    /// longer. No session works beside another.
+    GaveUp,
     /// All is done; the files are read.
     End,
 }
@@ -254,6 +260,9 @@ pub struct SnapshotSeen {
     /// The tiered offsets that it carries, exclusive ends; `None` if it carries none: it is not a tiering snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<ObservedOffset>>,
+    /// The snapshot that an overwrite began on, if it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite_base: Option<u64>,
     /// A hash of its rows, in hexadecimal.
     pub digest: String,
     /// Its content, bucket by bucket; absent if it is too large to keep.

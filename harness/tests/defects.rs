@@ -11,12 +11,28 @@ use models::defects::{Defect, Defects};
 const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::AckLostRetier, "tiering-crash"),
     (Defect::TwoHolders, "network"),
+    (Defect::StalePlanCommit, "network"),
     (Defect::AbortAfterSuccess, "store-crash"),
     (Defect::EmptyBatchStuck, "partitioned"),
     (Defect::ZeroRowOffsetDropped, "key-upsert-delete"),
+    (Defect::EmptyBatchHang, "key-upsert-delete"),
     (Defect::TtlBeforeTier, "append"),
+    (Defect::FilterMovesStart, "partitioned"),
+    (Defect::EofNotRemembered, "append"),
+    (Defect::MergeDropsTail, "key-upsert-delete"),
+    (Defect::NeverTieredFails, "recreate"),
+    (Defect::StaleEpochAfterFailover, "tiering-crash"),
+    (Defect::OffsetGoesBack, "network"),
+    (Defect::SharedCommitUser, "lake-storage"),
+    (Defect::StopOffsetOverrun, "append"),
+    (Defect::ForceFinishLosesRest, "tiering-crash"),
+    (Defect::RefusesAfterHeal, "store-crash"),
     (Defect::AckBeforeDurable, "store-crash"),
     (Defect::RtCached, "append"),
+    (Defect::RtStaleReplica, "store-crash"),
+    (Defect::RetryAppliedTwice, "network"),
+    (Defect::BatchHalfApplied, "store-crash"),
+    (Defect::RejectedButApplied, "layouts"),
     (Defect::RenameUnguarded, "append"),
     (Defect::ReplaceFallsBackToDropCreate, "append"),
     (Defect::TruncateLakeOnly, "append"),
@@ -46,6 +62,12 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::UnmarkedAffected, "contract-table"),
     (Defect::SequenceRestarts, "key-upsert-delete"),
     (Defect::CleanupOnUnknown, "lake-storage"),
+    (Defect::RetryOtherKind, "lake-storage"),
+    (Defect::ReplayNotFiltered, "lake-storage"),
+    (Defect::StaleLatestHint, "lake-storage"),
+    (Defect::BucketHashDiffers, "key-upsert-delete"),
+    (Defect::StatsPruneWrong, "append"),
+    (Defect::PartialManifest, "lake-storage"),
     (Defect::DeleteIgnored, "key-upsert-delete"),
     (Defect::ReplaceUnguarded, "append"),
     (Defect::GuardOnlyInBaseCatalog, "catalog"),
@@ -76,6 +98,38 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::PartitionSelectionIgnored, "promotion"),
 ];
 
+/// Bugs that a test of the models shows and no scenario finds yet.
+const NOT_FOUND_YET: &[Defect] = &[
+    Defect::CommitIntoRecreated,
+    Defect::LateRegistration,
+    Defect::DropLoops,
+    Defect::PartitionNameMismatch,
+    Defect::LakeOnlyPartitionMissing,
+    Defect::LakeOnlyLookupEmpty,
+    Defect::BadTableStallsAll,
+    Defect::OldSchemaTruncates,
+    Defect::AdoptsOldTable,
+    Defect::EnabledWithoutLakeTable,
+    Defect::EpochZero,
+    Defect::OffsetsPropertyMissing,
+    Defect::BucketUnawareSpread,
+    Defect::BackoffUnbounded,
+    Defect::DrainLeavesTail,
+    Defect::AbortLeavesFiles,
+    Defect::BaseReadWaitsForStore,
+    Defect::ChangelogNoBefore,
+    Defect::InsertOnExisting,
+    Defect::LookupBehindScan,
+    Defect::DirtyReadLost,
+    Defect::OverwriteDropsConcurrent,
+    Defect::RenameRace,
+    Defect::LoserSucceeds,
+    Defect::ExpiryDeletesLive,
+    Defect::ExpiryIgnoresTag,
+    Defect::OrphanCleanRaces,
+    Defect::DeleteDroppedEarly,
+];
+
 /// Bugs of the JDBC catalog alone; the scenario's plans are run with one.
 const OF_THE_JDBC_CATALOG: [Defect; 2] = [Defect::GuardOnlyInBaseCatalog, Defect::AdviceLostInWrapping];
 
@@ -95,7 +149,8 @@ fn violated(scenario: &str, seed: u64, kind: Option<CatalogKind>, defects: Defec
 #[test]
 fn the_table_names_every_defect_once() {
     let named: Vec<Defect> = FOUND_BY.iter().map(|(defect, _)| *defect).collect();
-    assert_eq!(named, Defect::ALL);
+    let expected: Vec<Defect> = Defect::ALL.iter().copied().filter(|defect| !NOT_FOUND_YET.contains(defect)).collect();
+    assert_eq!(named, expected);
 }
 
 #[test]

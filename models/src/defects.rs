@@ -49,18 +49,92 @@ defects! {
         "lake commit succeeded, registration failed; the next round starts from the store's old offset";
     TwoHolders, "two-holders", "L3", "fluss #2648",
         "a heartbeat expires, a second worker gets the table, and both commit one range";
+    StalePlanCommit, "stale-plan-commit", "L3", "inferred H1",
+        "a round that was planned before another finished and registered still commits its range";
     AbortAfterSuccess, "abort-after-success", "L10", "fluss PR 3370",
         "an error after a commit that took effect triggers the abort, which deletes live files";
+    CommitIntoRecreated, "commit-into-recreated", "L12", "fluss #2309",
+        "files of a dropped table are committed into its successor";
+    LateRegistration, "late-registration", "L12", "fluss #3483",
+        "a registration after DROP goes to the table that has the name now";
+    DropLoops, "drop-loops", "F7", "fluss #2498",
+        "a round whose table was dropped never ends, and the tables behind it wait";
     EmptyBatchStuck, "empty-batch-stuck", "F5", "fluss #3892",
         "a bucket with only empty batches never advances";
     ZeroRowOffsetDropped, "zero-row-offset-dropped", "L6", "fluss #3413",
         "a bucket without rows is left out of the committed offsets";
+    EmptyBatchHang, "empty-batch-hang", "F5", "fluss PR 3242",
+        "the reader waits for ever on an empty batch";
     TtlBeforeTier, "ttl-before-tier", "L9", "fluss #1919",
         "log retention ignores the tiered offset";
+    PartitionNameMismatch, "partition-name-mismatch", "L3", "fluss #3490",
+        "lake and log spell a partition that is no string differently, so its rows double";
+    FilterMovesStart, "filter-moves-start", "L3" | "L17", "fluss #4325",
+        "a filter that prunes all lake splits of a bucket makes the log start at its beginning";
+    EofNotRemembered, "eof-not-remembered", "L3", "fluss #3933",
+        "after the lake phase of a changelog ends, the next read reads it again";
+    LakeOnlyPartitionMissing, "lake-only-partition-missing", "L1", "fluss #2194",
+        "a partition that lives only in the lake is not returned";
+    LakeOnlyLookupEmpty, "lake-only-lookup-empty", "L17", "fluss #3443",
+        "a scan finds the row, a point lookup does not";
+    MergeDropsTail, "merge-drops-tail", "L1", "fluss #3626",
+        "the merge of lake and log stops when the lake's side ends";
+    NeverTieredFails, "never-tiered-fails", "F8", "fluss PR 3208",
+        "a table that was never tiered cannot be read";
+    BadTableStallsAll, "bad-table-stalls-all", "F7", "fluss #4038, #2360",
+        "a table that cannot be tiered is tried again and again while all others wait";
+    OldSchemaTruncates, "old-schema-truncates", "L13", "fluss #2070",
+        "a round with the older schema drops the cells of new columns";
+    AdoptsOldTable, "adopts-old-table", "L12", "inferred H16",
+        "a table that is created anew outside the mode adopts the old snapshot and offsets when it is enabled";
+    EnabledWithoutLakeTable, "enabled-without-lake-table", "C22", "fluss PR 1753",
+        "enabling changes the store's options first, and they stay where the lake is in the way";
+    StaleEpochAfterFailover, "stale-epoch-after-failover", "F5", "fluss #3921",
+        "after the coordinator was away the worker keeps the epochs that it gave out before";
+    EpochZero, "epoch-zero", "L3", "inferred H2",
+        "a stale queue entry hands the table out twice after disabling and enabling";
+    OffsetGoesBack, "offset-goes-back", "L8", "inferred H12",
+        "a late registration overrides a newer offset";
+    SharedCommitUser, "shared-commit-user", "L11", "fluss #4396",
+        "two committers have one user, and each takes the other's commits for its own";
+    OffsetsPropertyMissing, "offsets-property-missing", "L7", "fluss #2201",
+        "now and then a tiering snapshot is written without its offsets";
+    BucketUnawareSpread, "bucket-unaware-spread", "L10", "fluss PR 1661",
+        "rows of a bucket-unaware table land in bucket 1 and up";
+    StopOffsetOverrun, "stop-offset-overrun", "L7", "inferred H8",
+        "the tiering reader takes one record past its stop";
+    ForceFinishLosesRest, "force-finish-loses-rest", "L6", "inferred",
+        "a round that is cut short by its time limit reports its full range";
+    BackoffUnbounded, "backoff-unbounded", "F5", "common",
+        "each failure doubles the worker's wait without a cap";
+    DrainLeavesTail, "drain-leaves-tail", "L2", "common",
+        "the last partial batch of a bucket is never tiered";
+    AbortLeavesFiles, "abort-leaves-files", "L18", "common",
+        "an aborted round leaves its files, and clean-up ignores them";
+    RefusesAfterHeal, "refuses-after-heal", "F8", "common",
+        "after a store outage writes stay refused";
+    BaseReadWaitsForStore, "base-read-waits-for-store", "F6", "contract rule 27",
+        "a base read asks the store and waits for its time-out";
     AckBeforeDurable, "ack-before-durable", "L1", "common",
         "the ack leaves before the record survives a crash";
     RtCached, "rt-cached", "F1", "common",
         "$rt answers from a copy that is refreshed only now and then";
+    RtStaleReplica, "rt-stale-replica", "F3", "common",
+        "after a restart $rt is served from an older state";
+    RetryAppliedTwice, "retry-applied-twice", "L3", "common",
+        "a client's retry after a lost ack is applied again";
+    BatchHalfApplied, "batch-half-applied", "L4", "common",
+        "a statement that failed in its second bucket is told as having no effect";
+    RejectedButApplied, "rejected-but-applied", "L4", "common",
+        "a write is refused and yet in the log";
+    ChangelogNoBefore, "changelog-no-before", "L14", "common",
+        "an update logs its +U without the -U";
+    InsertOnExisting, "insert-on-existing", "L14", "common",
+        "a key that is there is inserted once more";
+    LookupBehindScan, "lookup-behind-scan", "L17", "common",
+        "a point lookup lags behind the scan";
+    DirtyReadLost, "dirty-read-lost", "L1", "common",
+        "a read shows a write that a crash then forgets";
     RenameUnguarded, "rename-unguarded", "C1", "contract rule 7",
         "a lake-stream table can be renamed";
     ReplaceFallsBackToDropCreate, "replace-falls-back-to-drop-create", "C2", "contract rule 14",
@@ -119,6 +193,32 @@ defects! {
         "sequence numbers restart with the writer, so an older value wins";
     CleanupOnUnknown, "cleanup-on-unknown", "L10", "paimon #6777",
         "an unknown commit outcome cleans up the manifests of a live snapshot";
+    OverwriteDropsConcurrent, "overwrite-drops-concurrent", "L15", "paimon PR 7595",
+        "an overwrite takes its delete list from the newest snapshot";
+    RetryOtherKind, "retry-other-kind", "L11", "paimon PR 7010",
+        "a successful commit that was reported failed is retried as another kind";
+    RenameRace, "rename-race", "L11", "paimon #5762",
+        "two commits both think that they won";
+    LoserSucceeds, "loser-succeeds", "L11", "inferred",
+        "the loser of a commit's race takes the winner's snapshot for its own";
+    ReplayNotFiltered, "replay-not-filtered", "L3", "paimon dedupe",
+        "a replayed commit is committed again";
+    ExpiryDeletesLive, "expiry-deletes-live", "L10", "paimon #5229",
+        "expiry deletes files that a later snapshot still uses";
+    ExpiryIgnoresTag, "expiry-ignores-tag", "L10", "paimon #9867",
+        "a tagged snapshot's files are deleted";
+    OrphanCleanRaces, "orphan-clean-races", "L10", "paimon #7710",
+        "clean-up deletes files of a commit in flight";
+    StaleLatestHint, "stale-latest-hint", "L11" | "F4", "common",
+        "a stale LATEST hint is believed";
+    DeleteDroppedEarly, "delete-dropped-early", "L5", "LSM classic",
+        "compaction to a level that is not the lowest drops a delete, and the row returns";
+    BucketHashDiffers, "bucket-hash-differs", "L17", "common",
+        "a row's bucket differs between writer and reader";
+    StatsPruneWrong, "stats-prune-wrong", "L17", "common",
+        "a wrong greatest value prunes a file that matches";
+    PartialManifest, "partial-manifest", "L10", "storage",
+        "the commit goes on after the write of a manifest failed";
     DeleteIgnored, "delete-ignored", "L5", "common",
         "deletes do not reach the log of a key table";
     ReplaceUnguarded, "replace-unguarded", "C2", "contract rule 8",

@@ -7,22 +7,27 @@ pub const FAULT_KINDS: &[(&str, &str)] = &[
     ("refuse", "a call is refused before it has an effect"),
     ("request-lost", "a request never arrives"),
     ("reply-lost", "the effect happens, the answer never arrives"),
+    ("error-after", "the effect happens, and the answer is that something broke"),
     ("duplicate", "a request arrives twice"),
     ("reorder", "a request is overtaken by the next one"),
     ("caller-crashes-before", "the caller dies just before it sends"),
     ("caller-crashes-after", "the caller dies after the effect and before it learns of it"),
     ("callee-crashes-before", "the called host dies as the request arrives, without an effect"),
     ("callee-crashes-after", "the called host dies after the effect and before it answers"),
+    ("other-crashes-before", "a host that is neither caller nor called dies just before the effect"),
+    ("other-crashes-after", "a host that is neither caller nor called dies just after the effect"),
     ("crash", "a host dies and comes back"),
     ("pause", "a host stands still, then goes on where it was"),
     ("partition", "nothing gets from one host to another"),
     ("outage", "every call to a part is refused"),
+    ("slow-link", "everything between two hosts takes longer, and still arrives"),
+    ("capacity-full", "the storage under the lake takes no object any more"),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{CallFault, Fault};
+    use crate::plan::{Bystander, CallFault, Fault};
 
     #[test]
     fn the_list_has_the_kinds_of_the_plan() {
@@ -33,12 +38,15 @@ mod tests {
             CallFault::Refuse,
             CallFault::RequestLost,
             CallFault::ReplyLost,
+            CallFault::ErrorAfter,
             CallFault::Duplicate { after_ms: 1 },
             CallFault::Reorder { at_most_ms: 1 },
             CallFault::CallerCrashesBefore { restart_after_ms },
             CallFault::CallerCrashesAfter { restart_after_ms },
             CallFault::CalleeCrashesBefore { restart_after_ms },
             CallFault::CalleeCrashesAfter { restart_after_ms },
+            CallFault::OtherCrashesBefore { host: Bystander::Store, restart_after_ms },
+            CallFault::OtherCrashesAfter { host: Bystander::Coordinator, restart_after_ms },
         ];
         let host = || "store".to_owned();
         let others = [
@@ -46,6 +54,8 @@ mod tests {
             Fault::Pause { host: host(), at_ms: 1, for_ms: 1 },
             Fault::Partition { from: host(), to: host(), both_ways: true, at_ms: 1, for_ms: 1 },
             Fault::Outage { part: host(), at_ms: 1, for_ms: 1 },
+            Fault::SlowLink { from: host(), to: host(), by_ms: 1, at_ms: 1, for_ms: 1 },
+            Fault::Full { at_ms: 1, for_ms: 1 },
         ];
         let kinds: Vec<&str> = calls.iter().map(CallFault::kind).chain(others.iter().map(Fault::kind)).collect();
         assert_eq!(kinds, FAULT_KINDS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());

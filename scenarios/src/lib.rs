@@ -16,4 +16,4 @@ pub mod scenario;
 mod swarm;
 
 pub use library::{find, library};
-pub use swarm::{contract_combinations, contract_store_state};
+pub use swarm::{CrashPoint, contract_combinations, contract_store_state, crash_places, crash_points};

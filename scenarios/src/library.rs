@@ -19,6 +19,11 @@ const FILES: &[(&str, &str)] = &[
     ("layouts.toml", include_str!("../library/layouts.toml")),
     ("lifecycle.toml", include_str!("../library/lifecycle.toml")),
     ("promotion.toml", include_str!("../library/promotion.toml")),
+    ("recreate.toml", include_str!("../library/recreate.toml")),
+    ("crash-round.toml", include_str!("../library/crash-round.toml")),
+    ("crash-commit.toml", include_str!("../library/crash-commit.toml")),
+    ("crash-promotion.toml", include_str!("../library/crash-promotion.toml")),
+    ("crash-pairs.toml", include_str!("../library/crash-pairs.toml")),
 ];
 
 /// All scenarios, in the order of `list scenarios`.

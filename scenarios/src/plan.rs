@@ -195,6 +195,26 @@ pub enum Fault {
         /// How long.
         for_ms: u64,
     },
+    /// Everything between two hosts takes longer, both ways.
+    SlowLink {
+        /// The caller's side.
+        from: String,
+        /// The called side: a host, or `lake`.
+        to: String,
+        /// How much longer one way takes: less than half of the call timeout, so that answers still come.
+        by_ms: u64,
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
+    /// The storage under the lake takes no object any more; what is there can be read, listed and deleted.
+    Full {
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
     /// Every call to a part is refused before it has an effect.
     Outage {
         /// `store`, `coordinator`, `lake` or, with a JDBC catalog, `metastore`.
@@ -247,6 +267,22 @@ pub enum CallFault {
         /// How long it is down.
         restart_after_ms: u64,
     },
+    /// The effect happens and the part answers at once that something broke: the caller cannot know.
+    ErrorAfter,
+    /// A host that is neither caller nor called dies just before the effect.
+    OtherCrashesBefore {
+        /// Who dies.
+        host: Bystander,
+        /// How long it is down.
+        restart_after_ms: u64,
+    },
+    /// A host that is neither caller nor called dies just after the effect.
+    OtherCrashesAfter {
+        /// Who dies.
+        host: Bystander,
+        /// How long it is down.
+        restart_after_ms: u64,
+    },
     /// The called host dies as the request arrives, without an effect.
     CalleeCrashesBefore {
         /// How long it is down.
@@ -259,6 +295,26 @@ pub enum CallFault {
     },
 }
 
+/// A host that may die while two others talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bystander {
+    /// The store.
+    Store,
+    /// The coordinator.
+    Coordinator,
+}
+
+impl Bystander {
+    /// The host's name.
+    pub fn host(self) -> &'static str {
+        match self {
+            Self::Store => calls::STORE,
+            Self::Coordinator => calls::COORDINATOR,
+        }
+    }
+}
+
 impl Fault {
     /// The fault's kind, as `list faults` shows it.
     pub fn kind(&self) -> &'static str {
@@ -268,6 +324,8 @@ impl Fault {
             Self::Pause { .. } => "pause",
             Self::Partition { .. } => "partition",
             Self::Outage { .. } => "outage",
+            Self::SlowLink { .. } => "slow-link",
+            Self::Full { .. } => "capacity-full",
         }
     }
 }
@@ -281,6 +339,9 @@ impl CallFault {
             Self::Refuse => "refuse",
             Self::RequestLost => "request-lost",
             Self::ReplyLost => "reply-lost",
+            Self::ErrorAfter => "error-after",
+            Self::OtherCrashesBefore { .. } => "other-crashes-before",
+            Self::OtherCrashesAfter { .. } => "other-crashes-after",
             Self::Duplicate { .. } => "duplicate",
             Self::Reorder { .. } => "reorder",
             Self::CallerCrashesBefore { .. } => "caller-crashes-before",

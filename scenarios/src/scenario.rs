@@ -4,6 +4,7 @@
 //! knows an engine or a checker, and it is never written for one planted defect (rule 9).
 
 mod contract;
+mod crash_points;
 mod nemesis;
 mod story;
 mod workload;
@@ -12,6 +13,7 @@ use models::contract::Bounds;
 use serde::Deserialize;
 
 pub use contract::ContractTable;
+pub use crash_points::{CrashPoints, CrashedProtocol};
 pub use nemesis::*;
 pub use story::{StoryGroup, StoryKind};
 pub use workload::*;
@@ -24,18 +26,21 @@ pub struct Scenario {
     pub name: String,
     /// What it is about, in one line.
     pub description: String,
-    /// How many of a campaign's seeds it gets, in proportion to the others'.
+    /// How many of a campaign's seeds it gets, in proportion to the others'; 0 for one that only runs when it is named.
     pub weight: u64,
     /// The ids of the properties that its runs exercise.
     pub exercises: Vec<String>,
     /// What the system may declare at most in any of its runs.
     pub bounds: Bounds,
-    /// What is asked of the system beside faults. This or `contract`.
+    /// What is asked of the system beside faults. This, `contract` or `crash_points`.
     #[serde(default)]
     pub workload: Option<Workload>,
-    /// How the contract's table is run. This or `workload`.
+    /// How the contract's table is run. This, `workload` or `crash_points`.
     #[serde(default)]
     pub contract: Option<ContractTable>,
+    /// Whose crash points are tried. This, `workload` or `contract`.
+    #[serde(default)]
+    pub crash_points: Option<CrashPoints>,
     /// The reference system's timings.
     #[serde(default)]
     pub timings: Timings,
@@ -65,20 +70,32 @@ impl Scenario {
         if self.description.is_empty() || self.description.contains('\n') {
             return Err(format!("expected key `description` to be one line, found {:?}", self.description));
         }
-        if self.weight == 0 {
+        if self.weight == 0 && !self.crash_points.is_some_and(|kind| kind.pairs) {
             return Err("expected key `weight` to be at least 1, found 0".to_owned());
         }
         if self.exercises.is_empty() {
             return Err("expected key `exercises` to name at least one property, found none".to_owned());
         }
         self.timings.check()?;
+        if self.crash_points.is_some() {
+            // A plan of crash points has nothing beside them.
+            let alone = self.workload.is_none() && self.contract.is_none() && self.nemeses == Nemeses::default();
+            let beside = "expected nothing beside `crash_points`, found `workload`, `contract` or `nemeses`";
+            return if alone { Ok(()) } else { Err(beside.to_owned()) };
+        }
         match (&self.workload, &self.contract) {
             (Some(workload), None) => {
                 workload.check()?;
                 self.nemeses.check()?;
-                if self.nemeses.strike_stories() && workload.stories.iter().all(|group| group.count.least == 0) {
+                if self.nemeses.strike(Role::Story) && workload.stories.iter().all(|group| group.count.least == 0) {
                     return Err(
                         "expected at least one of `workload.stories` for `nemeses` to strike, found none".to_owned()
+                    );
+                }
+                if self.nemeses.strike(Role::Metastore) && workload.jdbc_permille.0 == 0 {
+                    return Err(
+                        "expected a `workload.jdbc_permille` for `nemeses` to strike the metastore, found none"
+                            .to_owned(),
                     );
                 }
                 Ok(())
@@ -86,7 +103,7 @@ impl Scenario {
             (None, Some(contract)) if self.nemeses == Nemeses::default() => contract.check(),
             (None, Some(_)) => Err("expected no `nemeses` beside `contract`, found some".to_owned()),
             (Some(_), Some(_)) => Err("expected `workload` or `contract`, found both".to_owned()),
-            (None, None) => Err("expected `workload` or `contract`, found neither".to_owned()),
+            (None, None) => Err("expected `workload`, `contract` or `crash_points`, found none".to_owned()),
         }
     }
 }

@@ -9,6 +9,7 @@ mod attempts;
 mod chaos;
 mod closing;
 mod contract_table;
+mod crash_points;
 mod faults;
 mod guards;
 mod session;
@@ -20,6 +21,7 @@ use models::config::{CatalogConfig, CatalogKind, SystemConfig};
 use models::contract::Side;
 
 pub use contract_table::{contract_combinations, contract_store_state};
+pub use crash_points::{CrashPoint, crash_places, crash_points};
 
 use crate::draw::{Draws, Place};
 use crate::plan::{Action, PLAN_VERSION, Plan, PlannedTable, Step};
@@ -47,6 +49,8 @@ struct Run<'a> {
     overwrites: bool,
     /// Whether the mode is switched off and on.
     switches: bool,
+    /// The kind of the query side's catalog.
+    catalog: CatalogKind,
     /// What single sessions do with tables of their own.
     stories: Vec<Story>,
 }
@@ -56,6 +60,9 @@ impl Scenario {
     pub fn plan(&self, seed: u64) -> Plan {
         // Scenarios with the same seed share no luck.
         let draws = Draws { seed: Draws { seed }.draw("plan", &self.name, "seed", 0) };
+        if let Some(kind) = self.crash_points {
+            return crash_points::plan(self, kind, seed, draws);
+        }
         match (&self.workload, &self.contract) {
             (Some(workload), _) => self.plan_of_workload(workload, seed, draws),
             (None, contract) => contract_table::plan(self, &contract.clone().unwrap_or_default(), seed, draws),
@@ -67,7 +74,12 @@ impl Scenario {
         let (system, min_call_ms) = timings::system(&self.timings, draws);
         let rounds = within(place, "rounds", 0, workload.rounds);
         let chaos = workload.chaos_ms;
+        let catalog = match place.chance("jdbc", 0, workload.jdbc_permille.0) {
+            true => CatalogKind::Jdbc,
+            false => CatalogKind::Filesystem,
+        };
         let mut run = Run {
+            catalog,
             workload,
             nemeses: &self.nemeses,
             draws,
@@ -80,10 +92,6 @@ impl Scenario {
             overwrites: place.chance("overwrites", 0, workload.overwrites_permille.0),
             switches: workload.catalog.as_ref().is_some_and(|mix| place.chance("switches", 0, mix.switches_permille.0)),
             stories: stories::stories(&workload.stories, draws),
-        };
-        let kind = match place.chance("jdbc", 0, workload.jdbc_permille.0) {
-            true => CatalogKind::Jdbc,
-            false => CatalogKind::Filesystem,
         };
         let mut cast = Cast::new(&workload.sessions, draws);
         let mut closing = closing::healed(&run, &mut cast);
@@ -113,7 +121,7 @@ impl Scenario {
             scenario: self.name.clone(),
             seed,
             min_call_ms,
-            catalog: CatalogConfig { kind, ..CatalogConfig::default() },
+            catalog: CatalogConfig { kind: run.catalog, ..CatalogConfig::default() },
             tables: (run.tables.iter().map(planned(Side::Store)))
                 .chain(lake_side.map(planned(Side::Lake)))
                 .chain(of_stories)

@@ -133,6 +133,71 @@ fn layouts_change_between_describe_and_insert() {
 }
 
 #[test]
+fn tables_are_made_again_at_once_with_the_layout_that_they_had() {
+    let plans = plans("recreate");
+    let at_once = |plan: &Plan| {
+        let story: Vec<_> = plan
+            .statements()
+            .filter(|(_, planned)| {
+                planned.phase == Phase::Chaos && planned.statement.table().table().starts_with("again")
+            })
+            .map(|(_, planned)| (planned.at_ms, &planned.statement))
+            .collect();
+        story.windows(3).any(|three| {
+            let [
+                (dropped_ms, Statement::DropTable { side: Side::Store, .. }),
+                (_, Statement::DropTable { .. }),
+                (made_ms, made),
+            ] = three
+            else {
+                return false;
+            };
+            let Statement::CreateTable { table, schema, side: Side::Store, .. } = made else { return false };
+            let first = plan.tables.iter().find(|planned| planned.table == *table).unwrap();
+            dropped_ms == made_ms && first.schema.bucket_count() == schema.bucket_count()
+        })
+    };
+    assert!(plans.iter().filter(|plan| at_once(plan)).count() >= 35);
+    let made_disabled = having(&plans, |statement| match statement {
+        Statement::CreateTable { schema, side: Side::Store, .. } => {
+            schema.options.contains_key("table.datalake.enabled")
+        }
+        _ => false,
+    });
+    assert!(made_disabled >= 30, "{made_disabled}");
+}
+
+#[test]
+fn a_table_that_cannot_be_tiered_stays_so_until_the_others_were_read() {
+    let takes = |statement: &Statement| match statement {
+        Statement::AlterColumns { changes, side: Side::Lake, .. } => {
+            matches!(changes[..], [ColumnChange::Drop(_) | ColumnChange::Rename { .. }])
+        }
+        _ => false,
+    };
+    let mut seen = 0;
+    for plan in plans("recreate") {
+        let of_bad = |wanted: bool| {
+            plan.statements().filter(move |(_, planned)| planned.statement.table().table().starts_with("bad") == wanted)
+        };
+        let Some((_, taken)) = of_bad(true).find(|(_, planned)| takes(&planned.statement)) else { continue };
+        let mended_ms = of_bad(true)
+            .filter(|(_, planned)| planned.phase == Phase::Healed && !planned.statement.is_read())
+            .map(|(_, planned)| planned.at_ms)
+            .find(|at_ms| *at_ms > 2_000)
+            .unwrap();
+        let patient = of_bad(false)
+            .filter(|(_, planned)| planned.phase == Phase::Healed && planned.session == "r1")
+            .map(|(_, planned)| planned.at_ms)
+            .max();
+        assert!((taken.phase, taken.at_ms) < (Phase::Healed, mended_ms), "{}", plan.seed);
+        assert!(patient.is_some_and(|at_ms| at_ms > 2_000 && at_ms < mended_ms), "{}: {patient:?}", plan.seed);
+        seen += 1;
+    }
+    assert!(seen >= 15, "{seen}");
+}
+
+#[test]
 fn definitions_race_on_both_catalogs() {
     let plans = plans("ddl-races");
     let jdbc = plans.iter().filter(|plan| plan.catalog.kind == CatalogKind::Jdbc).count();

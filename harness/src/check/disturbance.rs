@@ -9,7 +9,7 @@ use super::table::{Table, is_promotion};
 use super::timeline::{Known, Timeline, mode_switch};
 
 /// Properties that a `noted` event takes out of judgement for its table.
-const SILENCED: [&str; 5] = ["L1", "L2", "L5", "L6", "L7"];
+const SILENCED: [&str; 6] = ["L1", "L2", "L5", "L6", "L7", "L17"];
 
 /// From when on which judgements of a table end. Ordinals of invocations; [`NEVER`] where nothing disturbs.
 #[derive(Clone, Copy, Debug)]

@@ -69,7 +69,7 @@ fn lake(index: &Index, table: &Table, docket: &mut Docket) {
 }
 
 /// The latest moment at which a healthy window of this length began that was over when the read was invoked.
-fn healthy_window_start(index: &Index, read: &Read, window_ms: u64) -> Option<u64> {
+pub fn healthy_window_start(index: &Index, read: &Read, window_ms: u64) -> Option<u64> {
     let starts = index.healthy.iter().filter_map(|healthy| {
         let over_ms = healthy.to_ms.min(read.invoked.at_ms);
         over_ms.checked_sub(window_ms).filter(|start_ms| *start_ms > healthy.from_ms || healthy.from_ms == 0)

@@ -1,24 +1,22 @@
-//! L6, L8, L9 and L11: where the lake ends the log begins, nothing goes back, nothing is removed too early, and every
-//! commit is in the chain once.
+//! L6, L8, L9 and L16: where the lake ends the log begins, nothing goes back, and nothing is removed too early.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use models::contract::{ObservedOffset, Output, Statement};
+use models::contract::ObservedOffset;
 
 use super::index::{Index, NEVER};
-use super::known_log::Bucket;
-use super::table::{LakeSnapshot, Table, offset_in};
+use super::known_log::{Bucket, LogExtent};
+use super::table::{LakeSnapshot, Registration, Table, offset_in};
 use super::timeline::Known;
 use super::{Docket, prose};
 
-/// Judges L6, L8, L9 and L11.
+/// Judges L6, L8, L9 and L16.
 pub fn judge(index: &Index, docket: &mut Docket) {
     for table in index.tables.iter().filter(|table| table.schema.is_some()) {
         lake_meets_log(index, table, docket);
         registered_as_committed(table, docket);
         offsets_grow(table, docket);
-        log_kept(table, docket);
-        commits_once(index, table, docket);
+        log_kept(index, table, docket);
     }
 }
 
@@ -232,7 +230,7 @@ fn offsets_grow(table: &Table, docket: &mut Docket) {
 }
 
 /// L9: the log starts at or before the readable offset while the mode is on.
-fn log_kept(table: &Table, docket: &mut Docket) {
+fn log_kept(index: &Index, table: &Table, docket: &mut Docket) {
     let mut registrations = table.registrations.iter().peekable();
     let mut latest = None;
     for extent in &table.extents {
@@ -244,6 +242,7 @@ fn log_kept(table: &Table, docket: &mut Docket) {
             continue;
         }
         docket.judged("L9", 1);
+        untiered_rows_kept(index, table, extent, latest, docket);
         let readable = latest.map_or(0, |registration| offset_in(registration.readable, extent.bucket));
         if extent.start_inclusive > readable {
             let events = std::iter::once(extent.at.n).chain(latest.map(|registration| registration.at.n)).collect();
@@ -261,72 +260,41 @@ fn log_kept(table: &Table, docket: &mut Docket) {
     }
 }
 
-/// L11: a commit is in the chain exactly once if acked.
-fn commits_once(index: &Index, table: &Table, docket: &mut Docket) {
-    let (true, Some(first), Some(last)) = (table.has_one_chain(), table.snapshots.first(), table.snapshots.last())
-    else {
+/// L16: what retention removed from the log had been tiered.
+fn untiered_rows_kept(
+    index: &Index,
+    table: &Table,
+    extent: &LogExtent,
+    latest: Option<&Registration>,
+    docket: &mut Docket,
+) {
+    docket.judged("L16", 1);
+    let tiered = latest.map_or(0, |registration| offset_in(registration.offsets, extent.bucket));
+    if extent.start_inclusive <= tiered {
         return;
-    };
-    // Commits of Paimon's batch writers all bear this identifier, so it tells none of them apart.
-    const BATCH: i64 = i64::MAX;
-    let mut seen: BTreeMap<(&str, i64, &str), &LakeSnapshot> = BTreeMap::new();
-    for snapshot in table.snapshots.iter().filter(|snapshot| snapshot.seen.identifier != BATCH) {
-        docket.judged("L11", 1);
-        let commit = (snapshot.seen.user.as_str(), snapshot.seen.identifier, snapshot.seen.kind.as_str());
-        if let Some(before) = seen.insert(commit, snapshot) {
-            docket.violated("L11", vec![before.n, snapshot.n], || {
-                format!(
-                    "Snapshots {} and {} of {} are both the commit {} of user {}, kind {} (events {} and {}). L11 demands \
-                     that a commit is in the chain once.",
-                    before.seen.snapshot_id,
-                    snapshot.seen.snapshot_id,
-                    table.path,
-                    commit.1,
-                    commit.0,
-                    commit.2,
-                    before.n,
-                    snapshot.n
-                )
-            });
-        }
     }
-    let ids: BTreeSet<u64> = table.snapshots.iter().map(|snapshot| snapshot.seen.snapshot_id).collect();
-    let (first_id, last_id) = (first.seen.snapshot_id, last.seen.snapshot_id);
-    let mut acked: BTreeMap<u64, &str> = BTreeMap::new();
-    for operation in table.operations.iter().map(|position| &index.operations[*position]) {
-        let (
-            Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. },
-            Some(Output::Acked { snapshot_id: Some(id), .. }),
-        ) = (operation.statement, operation.output())
-        else {
-            continue;
-        };
-        docket.judged("L11", 1);
-        let other = acked.insert(*id, operation.id);
-        if other.is_some() || (*id >= first_id && !ids.contains(id)) {
-            docket.violated("L11", operation.events(), || {
-                let what = match other {
-                    Some(other) => format!("operation {other} was acked with the same snapshot"),
-                    None => format!("the chain from {first_id} to {last_id} has no such snapshot"),
-                };
-                format!(
-                    "The {} was acked with snapshot {id}, and {what}. L11 demands that each acked commit is in the chain \
-                     exactly once.",
-                    prose::statement(operation)
-                )
-            });
-        }
+    let known = table.log.buckets.get(&extent.bucket);
+    let range = tiered..extent.start_inclusive;
+    let lost: Vec<u32> = known
+        .into_iter()
+        .flat_map(|log| log.entries.range(range.clone()))
+        .filter_map(|(_, entry)| entry.write.filter(|_| entry.kind.adds()))
+        .collect();
+    if lost.is_empty() && known.is_some_and(|log| log.knows(range.start, range.end)) {
+        // Empty batches take offsets, and have no rows.
+        return;
     }
-    for registration in table.registrations.iter().filter(|registration| registration.snapshot_id >= first_id) {
-        docket.judged("L11", 1);
-        if !ids.contains(&registration.snapshot_id) {
-            docket.violated("L11", vec![registration.at.n], || {
-                format!(
-                    "Event {} shows snapshot {} of {} registered, and the chain from {first_id} to {last_id} has no such \
-                     snapshot. L11 demands that an acked commit is in the chain.",
-                    registration.at.n, registration.snapshot_id, table.path
-                )
-            });
-        }
-    }
+    let mut events = prose::events(index, table, &lost, &[]);
+    events.extend(std::iter::once(extent.at.n).chain(latest.map(|registration| registration.at.n)));
+    docket.violated("L16", events, || {
+        let among = lost.first().map_or(String::new(), |write| format!(", among them {}", prose::write(index, table, *write)));
+        format!(
+            "In event {} the log of bucket {} of {} starts at offset {}, and the lake contained that log up to {tiered} \
+             only. What lies between was removed before it was tiered{among}. L16 forbids that retention loses it.",
+            extent.at.n,
+            prose::bucket(extent.bucket),
+            table.path,
+            extent.start_inclusive
+        )
+    });
 }

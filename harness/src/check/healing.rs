@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{FailureCode, Side, Statement};
+use models::contract::{ColumnChange, FailureCode, Side, Statement};
 
 use super::catalog::Discovery;
 use super::index::{End, Fate, Index, NEVER, Point};
@@ -24,6 +24,11 @@ pub fn judge(index: &Index, docket: &mut Docket) {
 fn lake_catches_up(index: &Index, table: &Table, healed: Point, docket: &mut Docket) {
     // A mode that was off for a while leaves open what its return owes to the lake.
     if !table.has_one_chain() || table.timeline.mode.during(0, NEVER) != Known::Yes {
+        return;
+    }
+    // Nor can a table be tiered that lost one of the store's columns in the lake (F7 is about the others).
+    let of_table = || table.operations.iter().map(|position| &index.operations[*position]);
+    if of_table().any(|operation| operation.fate() != Fate::Failed && takes_a_column(operation.statement)) {
         return;
     }
     let mut ends: BTreeMap<Bucket, (u64, u64)> = BTreeMap::new();
@@ -98,6 +103,12 @@ fn lake_catches_up(index: &Index, table: &Table, healed: Point, docket: &mut Doc
             });
         }
     }
+}
+
+/// Whether the statement takes a column from the lake's definition and leaves it to the store.
+fn takes_a_column(statement: &Statement) -> bool {
+    let Statement::AlterColumns { changes, side: Side::Lake, .. } = statement else { return false };
+    changes.iter().any(|change| matches!(change, ColumnChange::Drop(_) | ColumnChange::Rename { .. }))
 }
 
 /// Whether every snapshot between two ids is there.

@@ -119,6 +119,8 @@ pub struct Phases {
     pub healed: Option<Point>,
     /// The lake has caught up.
     pub drained: Option<Point>,
+    /// The lake did not catch up within the declared bounds.
+    pub gave_up: Option<Point>,
     /// All is done.
     pub end: Option<Point>,
 }
@@ -251,6 +253,7 @@ fn phases(history: &History) -> Phases {
                 RunPhase::Chaos => {}
                 RunPhase::Healed => phases.healed = at,
                 RunPhase::Drained => phases.drained = at,
+                RunPhase::GaveUp => phases.gave_up = at,
                 RunPhase::End => phases.end = at,
             }
         }

@@ -4,7 +4,10 @@
 //! which defect, if any, is planted (rule 9). What the history lacks makes a property not exercised, never held.
 
 mod catalog;
+mod changelog;
 mod column_changes;
+mod columns_kept;
+mod commits;
 mod content;
 mod contract;
 mod disturbance;
@@ -17,14 +20,17 @@ mod known_log;
 mod layouts;
 mod lifecycle;
 mod names;
+mod neighbours;
 mod no_loss;
 mod other_names;
 mod other_side;
+mod overwrites;
 mod permitted;
 mod plain_tables;
 mod promotion;
 pub mod properties;
 mod prose;
+mod recreated;
 mod rejection;
 mod routing;
 mod sides;
@@ -32,6 +38,7 @@ mod store_access;
 mod table;
 mod tiered_ranges;
 mod timeline;
+mod views;
 mod weather;
 mod writes;
 
@@ -96,7 +103,14 @@ pub fn check(history: &History) -> Findings {
     healing::judge(&index, &mut docket);
     no_loss::judge(&index, &mut docket);
     hand_off::judge(&index, &mut docket);
+    commits::judge(&index, &mut docket);
     tiered_ranges::judge(&index, &mut docket);
+    views::judge(&index, &mut docket);
+    changelog::judge(&index, &mut docket);
+    recreated::judge(&index, &mut docket);
+    columns_kept::judge(&index, &mut docket);
+    overwrites::judge(&index, &mut docket);
+    neighbours::judge(&index, &mut docket);
     integrity::judge(&index, &mut docket);
     rejection::judge(&index, &mut docket);
     routing::judge(&index, &mut docket);

@@ -1,9 +1,10 @@
 //! L1 to L5: nothing that was acked or shown is lost, doubled, invented or undone.
 
 use super::content::Content;
-use super::index::{Fate, Index, NEVER};
+use super::index::{Fate, Index, NEVER, Point};
 use super::permitted;
 use super::table::{LakeSnapshot, Read, Table, offset_in};
+use super::timeline::Known;
 use super::writes::{Route, Write};
 use super::{Docket, prose};
 
@@ -126,21 +127,37 @@ impl Shown {
 /// per key a permitted last state. Judged by the last base select of the drained phase; that no other row is in it is
 /// L3's and L4's to judge.
 fn drained_base(index: &Index, table: &Table, docket: &mut Docket) {
-    let Some(drained) = index.phases.drained else { return };
+    let Some((drained, gave_up)) = drain(index, table) else { return };
     let whole = |read: &Read| read.invoked.n > drained.n && read.snapshot.is_some() && !read.is_filtered();
     let Some((read, content)) = table.judged_reads(false).rfind(|(read, _)| whole(read)) else { return };
     // What is written after the drain has not reached the lake yet.
     let binds = |write: &Write| write.acked_n < drained.n && write.route != Route::Unknown;
     let judged = permitted::compare(table, read, content, binds, |missed| {
         docket.violated("L2", missed.events(index, table, read), || {
+            let demand = if gave_up {
+                "The lake never came to rest: the drain was given up after the declared bounds in event"
+            } else {
+                "All was drained since event"
+            };
             format!(
-                "{} All was drained since event {}, so L2 demands that the base table holds it.",
+                "{} {demand} {}, so L2 demands that the base table holds it.",
                 missed.sentence(index, table, read),
                 drained.n
             )
         });
     });
     docket.judged("L2", judged);
+}
+
+/// Since when the base table must hold what was acked before, and whether the drain had to be given up: a table that was
+/// in the mode all the time has had all the time that the system declares to need.
+fn drain(index: &Index, table: &Table) -> Option<(Point, bool)> {
+    let gave_up = || {
+        let at = index.phases.gave_up?;
+        let in_mode = table.has_one_chain() && table.timeline.mode.during(0, NEVER) == Known::Yes;
+        in_mode.then_some((at, true))
+    };
+    index.phases.drained.map(|at| (at, false)).or_else(gave_up)
 }
 
 /// L3 and L4 for every read and every snapshot.

@@ -124,10 +124,10 @@ properties! {
         "A base read, its metadata and its capabilities work with the store down: the same lake calls and time, no store call.",
         "a base read with the store down",
         "paimon #10696 and #10833, rules 3, 6 and 27", "";
-    "F7" Freshness Core false [] None,
+    "F7" Freshness Core true [] None,
         "One table that cannot be tiered does not delay the others beyond F2 plus one longest round.",
-        "a base read of a table beside one that cannot be tiered",
-        "", "";
+        "a row or key with a write acked before a healthy window, in a base read beside a table that was dropped or lost a column on the lake's side",
+        "", "how long the longest round is: `lake_freshness` contains it, so that much is added";
     "F8" Freshness Core true [] None,
         "In the healed phase every allowed statement succeeds within its deadline.",
         "a statement that the contract allows for certain, invoked after faults ended",
@@ -176,34 +176,34 @@ properties! {
         "A lake commit, by user, identifier and kind, is in the chain exactly once if acked, and not at all if it failed for certain.",
         "a snapshot, an acked lake-side write, or a registration",
         "", "";
-    "L12" NoLoss Core false [] None,
+    "L12" NoLoss Core true [] None,
         "A table dropped and created again holds nothing of its predecessor, and no late commit of the predecessor touches it.",
-        "a read of a table that was created again",
-        "", "";
-    "L13" NoLoss Core false [] Some("alter-columns"),
+        "a read, a registration or a tiered snapshot of a table that was created again after an acked DROP",
+        "", "where only the store's side was dropped, `t$rt` alone is judged: what becomes of the lake's table is not written";
+    "L13" NoLoss Core true [] Some("alter-columns"),
         "Adding or renaming columns loses no column of any acked row, whichever schema its writer had.",
-        "a row read after a column change",
-        "", "";
-    "L14" NoLoss Core false [] Some("changes"),
+        "an acked row in a read after a column change, by the columns that its statement named",
+        "", "columns that were renamed or dropped are not followed";
+    "L14" NoLoss Core true [] Some("changes"),
         "A full changelog has -U before +U, +I only on absent keys, -D only on present ones, and its replay equals the state.",
-        "a changelog read from its start",
-        "", "";
-    "L15" NoLoss Core false [] Some("overwrite"),
+        "an entry of a key table's log that is known from offset 0 on, or a key of its replay beside the drained `t$rt` read",
+        "", "a table with a promoted history has no full changelog, and is not judged";
+    "L15" NoLoss Core true [] Some("overwrite"),
         "Files added after an overwrite's base snapshot stay live, or the commit fails; compaction and append never remove each other's rows.",
-        "an overwrite beside another commit",
-        "", "";
-    "L16" NoLoss Core false [] None,
+        "a row that was appended after the base that an overwrite tells, or an append or compaction of an append table that had rows",
+        "", "of systems whose overwrites do not tell their base only appends and compactions are judged, and L1 and L2 for what was acked later";
+    "L16" NoLoss Core true [] None,
         "Automatic retention or expiry never loses rows acked but not yet tiered.",
-        "a retention or expiry with an untiered tail",
-        "", "";
-    "L17" NoLoss Core false [] Some("lookup"),
+        "a log that no longer starts at 0",
+        "", "what lies between the tiered offset and the log's start counts as rows unless all of it is known; DROP PARTITION by a user is not judged";
+    "L17" NoLoss Core true [] Some("lookup"),
         "Point lookup, filtered scan and full scan of one view agree when no write is in flight or in doubt.",
-        "a group of reads of one view without a write between them",
-        "", "";
-    "L18" NoLoss Core false [] Some("warehouse"),
+        "a lookup or filtered scan beside a full scan of the same view, with what a write in flight or in doubt may have changed left out",
+        "", "base lookups name no snapshot, so they are judged only after a scan whose snapshot was still the newest one";
+    "L18" NoLoss Core true [] Some("warehouse"),
         "After drain and clean-up the files on the lake are exactly the reachable ones.",
-        "a table whose files were listed after clean-up",
-        "", "";
+        "a table whose files were listed after the drain and the system's own clean-up",
+        "", "of other systems orphans are listed and not judged: their clean-up is not ours to run";
     "C1" RejectionAndRouting Core true [7] None,
         "Rename of a lake-stream table is rejected.",
         "a rename of a table that is in the mode for certain, answered for certain",

@@ -43,6 +43,8 @@ pub struct Table<'h> {
     pub in_store: Known,
     /// The positions of the operations that may have changed its definition, in order.
     pub definers: Vec<usize>,
+    /// Whether our reader read all its files after the run and found nothing wrong, so that `snapshots` is its chain.
+    pub files_are_sound: bool,
 }
 
 /// Which keys a read is about.
@@ -167,6 +169,8 @@ struct Observed<'h> {
     looks: Vec<(u64, bool)>,
     /// Whether the store had the table, at each look.
     in_store: Vec<bool>,
+    /// Whether the files were read, and nothing is wrong with them.
+    files_are_sound: bool,
 }
 
 impl<'h> Table<'h> {
@@ -206,7 +210,7 @@ impl<'h> Table<'h> {
             timeline::defines(operation.statement) && operation.fate() != Fate::Failed && !timeline.refuses(operation)
         };
         let definers = operations.iter().copied().filter(may_define).collect();
-        let Observed { mut snapshots, registrations, extents, looks: _, in_store: _ } = observed;
+        let Observed { mut snapshots, registrations, extents, looks: _, in_store: _, files_are_sound } = observed;
         snapshots.sort_by_key(|(_, seen)| seen.snapshot_id);
         let identified = schema.filter(|_| writes.id_position.is_some());
         let (reads, snapshots, log) = match identified {
@@ -241,6 +245,7 @@ impl<'h> Table<'h> {
             keyed,
             in_store,
             definers,
+            files_are_sound,
         }
     }
 
@@ -308,6 +313,7 @@ fn observations<'h>(index: &Index<'h>) -> BTreeMap<&'h TablePath, Observed<'h>> 
                     of_table.looks.push((entry.n, lake.schema.lakestream_enabled()));
                 }
             }
+            Event::Files { findings, .. } => of_table.files_are_sound = findings.is_empty(),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use models::contract::RowKind;
+use models::contract::{RowKind, TIERING_COMMIT_USER};
 
 use super::content::NOTHING;
 use super::index::Index;
@@ -16,11 +16,35 @@ use super::{Docket, prose};
 
 /// Judges L7.
 pub fn judge(index: &Index, docket: &mut Docket) {
+    for table in &index.tables {
+        tiering_states_offsets(table, docket);
+    }
     for table in index.tables.iter().filter(|table| table.writes.id_position.is_some()) {
         let snapshots = table.judged_snapshots();
         let whole = snapshots.windows(2).all(|pair| pair[0].seen.snapshot_id + 1 == pair[1].seen.snapshot_id);
         if whole && snapshots.iter().all(|snapshot| snapshot.content.is_some()) {
             Ranges { index, table, comparable: table.buckets_with_offsets(), docket }.judge(snapshots);
+        }
+    }
+}
+
+/// What tiering adds comes from a range of the log, so its snapshot says which.
+fn tiering_states_offsets(table: &Table, docket: &mut Docket) {
+    let adds_rows = |snapshot: &LakeSnapshot| {
+        let mut added = snapshot.seen.buckets.iter().flatten().flat_map(|bucket| &bucket.added);
+        snapshot.seen.kind != "COMPACT" && added.any(|change| change.kind.adds())
+    };
+    let by_tiering = |snapshot: &&LakeSnapshot| snapshot.seen.user == TIERING_COMMIT_USER && adds_rows(snapshot);
+    for snapshot in table.snapshots.iter().filter(by_tiering) {
+        docket.judged("L7", 1);
+        if snapshot.seen.offsets.is_none() {
+            docket.violated("L7", vec![snapshot.n], || {
+                format!(
+                    "The tiering service committed {}, which adds rows and does not say which offsets it contains. L7 \
+                     demands that the delta of each tiering snapshot is the log range up to its own offsets.",
+                    name(snapshot)
+                )
+            });
         }
     }
 }

@@ -316,6 +316,14 @@ fn covers(partition: Option<&BTreeMap<String, Value>>, rows: &RowSet, schema: &T
     }
 }
 
+/// A write id as a cell holds it.
+pub fn row_number(cell: &Value) -> Option<i64> {
+    match cell {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_int(),
+    }
+}
+
 /// The cell as its column's type; as it is, if it does not fit: then the statement should fail.
 pub fn typed(cell: Value, schema: &TableSchema, position: usize) -> Value {
     coerce(cell.clone(), &schema.columns[position].data_type).unwrap_or(cell)

@@ -33,7 +33,8 @@ pub fn properties(ids: &[String]) -> Result<Selection, CommandError> {
     Ok(Selection { properties, named: !ids.is_empty(), covering: false })
 }
 
-/// The scenarios that match one of these globs, in library order; all if there are none.
+/// The scenarios that match one of these globs, in library order; if there are none, all but those that run only when
+/// they are named.
 pub fn scenarios(globs: &[String]) -> Result<Vec<&'static Scenario>, CommandError> {
     let library = scenarios::library();
     for glob in globs {
@@ -41,8 +42,11 @@ pub fn scenarios(globs: &[String]) -> Result<Vec<&'static Scenario>, CommandErro
             return Err(unknown("scenario", glob, library.iter().map(|scenario| scenario.name.as_str())));
         }
     }
-    let chosen = |name: &str| globs.is_empty() || globs.iter().any(|glob| values::matches(glob, name));
-    Ok(library.iter().filter(|scenario| chosen(&scenario.name)).collect())
+    let chosen = |scenario: &&Scenario| match globs {
+        [] => scenario.weight > 0,
+        globs => globs.iter().any(|glob| values::matches(glob, &scenario.name)),
+    };
+    Ok(library.iter().filter(chosen).collect())
 }
 
 /// The scenario of this name.

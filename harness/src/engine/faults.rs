@@ -2,7 +2,7 @@
 //!
 //! Faults are found by meaning (caller, table, call, n) and fire at most once. Healing disarms everything.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use models::contract::TablePath;
@@ -16,6 +16,10 @@ pub struct Faults {
     calls: RefCell<BTreeMap<SiteKey, BTreeMap<u64, CallFault>>>,
     cuts: RefCell<Vec<(String, String)>>,
     outages: RefCell<Vec<String>>,
+    /// From, to, and how much longer one way takes.
+    slow: RefCell<Vec<(String, String, u64)>>,
+    /// How many windows in which the lake is full are open.
+    full: Cell<usize>,
 }
 
 impl Faults {
@@ -47,6 +51,39 @@ impl Faults {
         self.outages.borrow().iter().any(|out| out == part)
     }
 
+    /// How much longer than else it takes from one host to another, in milliseconds.
+    pub fn slowness_ms(&self, from: &str, to: &str) -> u64 {
+        let links = self.slow.borrow();
+        links.iter().filter(|(slow_from, slow_to, _)| slow_from == from && slow_to == to).map(|link| link.2).sum()
+    }
+
+    /// Makes both directions of a link slow.
+    pub fn slow_down(&self, from: &str, to: &str, by_ms: u64) {
+        let ways = [(from.to_owned(), to.to_owned(), by_ms), (to.to_owned(), from.to_owned(), by_ms)];
+        self.slow.borrow_mut().extend(ways);
+    }
+
+    /// Ends one slowness of a link; overlapping ones stay.
+    pub fn speed_up(&self, from: &str, to: &str, by_ms: u64) {
+        remove_first(&self.slow, &(from.to_owned(), to.to_owned(), by_ms));
+        remove_first(&self.slow, &(to.to_owned(), from.to_owned(), by_ms));
+    }
+
+    /// Whether the lake takes no object.
+    pub fn is_full(&self) -> bool {
+        self.full.get() > 0
+    }
+
+    /// The lake takes no object any more.
+    pub fn begin_full(&self) {
+        self.full.set(self.full.get() + 1);
+    }
+
+    /// One such window ends; overlapping ones stay.
+    pub fn end_full(&self) {
+        self.full.set(self.full.get().saturating_sub(1));
+    }
+
     /// Cuts one direction.
     pub fn cut(&self, from: &str, to: &str) {
         self.cuts.borrow_mut().push((from.to_owned(), to.to_owned()));
@@ -72,6 +109,8 @@ impl Faults {
         self.calls.borrow_mut().clear();
         self.cuts.borrow_mut().clear();
         self.outages.borrow_mut().clear();
+        self.slow.borrow_mut().clear();
+        self.full.set(0);
     }
 }
 

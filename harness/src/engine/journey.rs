@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use futures::future::LocalBoxFuture;
 use models::contract::{Failure, FailureCode};
-use scenarios::plan::CallFault;
+use scenarios::plan::{Bystander, CallFault};
 use tokio::sync::{Notify, oneshot};
 
 use super::hosts::HostState;
@@ -72,7 +72,7 @@ impl Journey {
         T: Hash + 'static,
     {
         let ordinal = self.way.send();
-        pass(parcel.request_ms).await;
+        pass(parcel.request_ms + self.slowness_ms(&self.caller.name, self.part)).await;
         match parcel.fault {
             Some(CallFault::Delay { by_ms }) => self.network.hold_back(by_ms).await,
             Some(CallFault::Reorder { at_most_ms }) => {
@@ -95,7 +95,7 @@ impl Journey {
             Some(CallFault::ReplyDelay { by_ms }) => self.network.hold_back(by_ms).await,
             _ => {}
         }
-        pass(parcel.reply_ms).await;
+        pass(parcel.reply_ms + self.slowness_ms(self.part, &self.caller.name)).await;
         if self.is_cut(self.part, &self.caller.name) {
             return self.lose(answer).await;
         }
@@ -129,6 +129,15 @@ impl Journey {
         if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
             return refused();
         }
+        if self.network.faults.is_full() && self.network.address(*parcel).contains(".lake.put-") {
+            return Err(Failure::definite(
+                FailureCode::Unavailable,
+                format!("{}: the storage is full", self.network.address(*parcel)),
+            ));
+        }
+        if let Some(CallFault::OtherCrashesBefore { host, restart_after_ms }) = parcel.fault {
+            self.crash_other(host, restart_after_ms);
+        }
         let outcome = match &self.callee {
             None => Some(deliver(request).await),
             Some(host) => {
@@ -148,11 +157,29 @@ impl Journey {
             }
         };
         self.network.trace_effect(parcel.site, parcel.nth, fingerprint(&outcome));
+        if let Some(CallFault::OtherCrashesAfter { host, restart_after_ms }) = parcel.fault {
+            self.crash_other(host, restart_after_ms);
+        }
+        // What was refused for certain had no effect, so nothing broke after it.
+        if parcel.fault == Some(CallFault::ErrorAfter) && matches!(outcome, Some(Ok(_))) {
+            let message = format!("{}: something broke after the effect", self.network.address(*parcel));
+            return Err(Failure::indefinite(FailureCode::Internal, message));
+        }
         if let (Some(host), Some(CallFault::CalleeCrashesAfter { restart_after_ms })) = (&self.callee, parcel.fault) {
             self.network.crash(host, restart_after_ms);
             return Err(self.connection_lost(parcel));
         }
         outcome.unwrap_or_else(|| Err(self.connection_lost(parcel)))
+    }
+
+    fn crash_other(&self, other: Bystander, restart_after_ms: u64) {
+        if let Some(host) = self.network.host(other.host()) {
+            self.network.crash(&host, restart_after_ms);
+        }
+    }
+
+    fn slowness_ms(&self, from: &str, to: &str) -> u64 {
+        self.network.faults.slowness_ms(from, to)
     }
 
     fn connection_lost(&self, parcel: &Parcel) -> Failure {

@@ -10,7 +10,7 @@ mod ports;
 pub mod run;
 mod session;
 pub mod sim;
-mod trace;
+pub mod trace;
 mod world;
 
 #[cfg(test)]

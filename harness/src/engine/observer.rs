@@ -4,7 +4,7 @@
 //! For the lake it reads the table's own files with our reader. It never judges.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use futures::FutureExt;
@@ -14,7 +14,7 @@ use models::contract::{
     partition_name,
 };
 use models::paimon::integrity::Rule;
-use models::paimon::{LakeAccess, PaimonTable, Snapshot, TableDirectory, verify};
+use models::paimon::{LakeAccess, OVERWRITE_BASE_PROPERTY, PaimonTable, Snapshot, TableDirectory, verify};
 use models::store::InMemoryStore;
 use models::tiering::offsets_of;
 
@@ -127,8 +127,23 @@ impl Observer {
         })
     }
 
-    /// Reads every snapshot of every table from its files, then looks for what is wrong in them.
-    pub fn read_lake(&self) {
+    /// Runs the system's own clean-up over every table, as at a time when no writer is alive: `lake` is the system's own,
+    /// without a port. Returns the tables that it went through to the end.
+    pub fn clean_up(&self, lake: &LakeAccess) -> BTreeSet<TablePath> {
+        let clean = |table: &&TablePath| {
+            let cleaning = async {
+                let table = PaimonTable::open(lake, table).await?;
+                let seen = table.find_orphans().await?;
+                table.remove_orphans(&seen, 0).await
+            };
+            at_once(cleaning).is_ok()
+        };
+        self.tables.iter().filter(clean).cloned().collect()
+    }
+
+    /// Reads every snapshot of every table from its files, then looks for what is wrong in them. `cleaned`: the tables
+    /// that were cleaned up.
+    pub fn read_lake(&self, cleaned: &BTreeSet<TablePath>) {
         for table in &self.tables {
             let mut findings = Vec::new();
             if let Err(failure) = at_once(self.read_snapshots(table)) {
@@ -144,7 +159,8 @@ impl Observer {
                 consequence: format!("{}; {}", finding.found, finding.rule.consequence()),
                 file: finding.file,
             }));
-            self.network.observe(Event::Files { table: table.clone(), findings, orphans: verification.orphans });
+            let (orphans, cleaned) = (verification.orphans, cleaned.contains(table));
+            self.network.observe(Event::Files { table: table.clone(), findings, orphans, cleaned });
         }
     }
 
@@ -183,7 +199,7 @@ impl Observer {
         let mut added = table.delta(snapshot).await?;
         let tiered = offsets_of(snapshot, schema)?;
         let digest = fingerprint(&rows);
-        let buckets: std::collections::BTreeSet<BucketId> = rows.keys().chain(added.keys()).cloned().collect();
+        let buckets: BTreeSet<BucketId> = rows.keys().chain(added.keys()).cloned().collect();
         let names: Vec<&str> = schema.columns.iter().map(|column| column.name.as_str()).collect();
         let buckets = buckets.into_iter().map(|bucket| {
             let partition = partition_name(&schema.partition_keys, &bucket.partition);
@@ -207,6 +223,7 @@ impl Observer {
             identifier: snapshot.commit_identifier,
             kind: format!("{:?}", snapshot.commit_kind).to_uppercase(),
             committed_at_ms: snapshot.time_millis,
+            overwrite_base: overwrite_base(snapshot),
             digest: format!("{digest:016x}"),
             buckets: Some(buckets.collect()),
             offsets: tiered.map(|(_, offsets)| observed(&offsets, schema)),
@@ -228,6 +245,11 @@ fn change(
         bucket: Some(bucket),
         offset: None,
     }
+}
+
+/// The snapshot that an overwrite began on, as its writer told.
+fn overwrite_base(snapshot: &Snapshot) -> Option<u64> {
+    snapshot.properties.as_ref()?.get(OVERWRITE_BASE_PROPERTY)?.parse().ok()
 }
 
 fn observed(offsets: &TieredOffsets, schema: &TableSchema) -> Vec<ObservedOffset> {

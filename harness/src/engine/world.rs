@@ -1,7 +1,7 @@
 //! The world of one run: the reference system's parts, each on its host with ports between them, and the phases of the
 //! run. It knows what there is and when phases change; what goes wrong is the network's business.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -41,6 +41,8 @@ pub struct World {
     /// What the setup session is busy with.
     setup: Rc<Scope>,
     objects: Rc<MemoryObjectStore>,
+    /// The lake as the system's own clean-up at the end reaches it: without a port.
+    upkeep: LakeAccess,
     damage: Option<Damage>,
 }
 
@@ -164,7 +166,7 @@ impl World {
             )));
             network.add_host(host);
         }
-        let names: std::collections::BTreeSet<&str> = plan.sessions().chain([SETUP_SESSION]).collect();
+        let names: BTreeSet<&str> = plan.sessions().chain([SETUP_SESSION]).collect();
         let places = names.iter().map(|name| ((*name).to_owned(), (HostState::new(name), scope(name))));
         let places: Rc<BTreeMap<_, _>> = Rc::new(places.collect());
         let system = {
@@ -190,6 +192,7 @@ impl World {
             environment: SimulatedEnvironment::new(network, &HostState::new(OBSERVER)),
             defects: Defects::none(),
         };
+        let upkeep = LakeAccess { defects: defects.clone(), ..outside.clone() };
         let tables = plan.tables.iter().map(|planned| planned.table.clone()).collect();
         let observer = Observer::new(network, outside, &store, tables);
         let sessions = places.iter().map(|(name, (host, scope))| {
@@ -205,6 +208,7 @@ impl World {
             observer,
             system,
             objects: objects.clone(),
+            upkeep,
             damage: options.damage.clone(),
         }
     }
@@ -225,13 +229,14 @@ impl World {
         self.enter(RunPhase::Healed);
         let healed_ms = self.network.now_ms();
         self.work(Phase::Healed, healed_ms).await;
-        if self.drain().await {
-            self.enter(RunPhase::Drained);
-        }
+        let drained = self.drain().await;
+        self.enter(if drained { RunPhase::Drained } else { RunPhase::GaveUp });
         self.work(Phase::Drained, self.network.now_ms()).await;
         self.enter(RunPhase::End);
+        // Nothing of the system moves any more: what a round has written and not committed is an orphan now.
+        let cleaned = if drained { self.observer.clean_up(&self.upkeep) } else { BTreeSet::new() };
         self.inflict_damage();
-        self.observer.read_lake();
+        self.observer.read_lake(&cleaned);
         Ok(())
     }
 
@@ -378,6 +383,36 @@ impl World {
                         move || {
                             also_ways().for_each(|(from, to)| mend.faults.mend(&from, &to));
                         },
+                    );
+                }
+                Fault::SlowLink { from, to, by_ms, at_ms, for_ms } => {
+                    let target = Rc::from(format!("{from} <-> {to}"));
+                    let (begin, end) = (network.clone(), network);
+                    let link = (from.clone(), to.clone());
+                    self.schedule_window(
+                        "slow-link",
+                        target,
+                        at_ms,
+                        for_ms,
+                        move || {
+                            begin.faults.slow_down(&from, &to, by_ms);
+                            true
+                        },
+                        move || end.faults.speed_up(&link.0, &link.1, by_ms),
+                    );
+                }
+                Fault::Full { at_ms, for_ms } => {
+                    let (begin, end) = (network.clone(), network);
+                    self.schedule_window(
+                        "capacity-full",
+                        Rc::from("lake"),
+                        at_ms,
+                        for_ms,
+                        move || {
+                            begin.faults.begin_full();
+                            true
+                        },
+                        move || end.faults.end_full(),
                     );
                 }
                 Fault::Outage { part, at_ms, for_ms } => {

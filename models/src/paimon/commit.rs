@@ -17,6 +17,7 @@ mod index_changes;
 mod manifest_merge;
 mod options;
 mod plan;
+mod planted;
 mod statements;
 mod strict_mode;
 mod two_steps;
@@ -120,6 +121,10 @@ impl PaimonTable {
             let attempt = self.prepare(&request, &options, scope.as_ref(), latest).await.map_err(before_any_effect)?;
             match self.publish(&request.subject, &options, &attempt).await {
                 Created::Ours => return Ok(self.completed(&request, &attempt).await),
+                // Planted bug loser-succeeds: a snapshot of the number that was tried passes for our own.
+                Created::Taken if self.lake.defects.has(Defect::LoserSucceeds) => {
+                    return Ok(CommitOutcome { snapshot_id: attempt.snapshot_id });
+                }
                 Created::Taken => {
                     self.reached(Point::CommitLostRace);
                     self.discard(&attempt).await;
@@ -128,6 +133,9 @@ impl PaimonTable {
                     self.reached(Point::CommitRefused);
                     self.discard(&attempt).await;
                     return Err(before_any_effect(failure));
+                }
+                Created::Unknown(_) if self.retries_as_other_kind(&request) => {
+                    return self.commit_as_other_kind(request).await;
                 }
                 // L10: the snapshot may be there, so its files must stay.
                 Created::Unknown(failure) => {
@@ -177,6 +185,8 @@ impl PaimonTable {
                 .await;
         match own_schema {
             Ok(bytes) if bytes == self.schema_bytes => {}
+            // Planted bug commit-into-recreated: the name is enough.
+            Ok(_) if self.lake.defects.has(Defect::CommitIntoRecreated) => {}
             Err(failure) if failure.code != FailureCode::NotFound => return Err(failure),
             // L12: what was planned for a table must not reach its successor of the same name.
             _ => {
@@ -243,13 +253,16 @@ impl PaimonTable {
     /// the snapshot that it was for can be it, and that one has its user, identifier, kind and UUID, and so its bytes.
     async fn publish(&self, subject: &str, options: &CommitOptions, attempt: &Attempt) -> Created {
         let path = self.directory.snapshot(attempt.snapshot_id);
-        if self.lake.defects.has(Defect::CleanupOnUnknown) {
-            let created = self.lake.objects.put_if_absent(&path, attempt.snapshot_bytes.clone()).await;
+        if self.takes_first_answer() {
+            let created = self.created_in_one_call(&path, &attempt.snapshot_bytes).await;
             return match created {
                 Ok(true) => Created::Ours,
                 Ok(false) => Created::Taken,
                 Err(failure) => {
-                    self.discard(attempt).await;
+                    // Planted bug cleanup-on-unknown: what no answer came for passes for what failed.
+                    if self.lake.defects.has(Defect::CleanupOnUnknown) {
+                        self.discard(attempt).await;
+                    }
                     if failure.definite { Created::Refused(failure) } else { Created::Unknown(failure) }
                 }
             };

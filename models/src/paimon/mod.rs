@@ -79,7 +79,7 @@ pub use life::{
     ConsumersSeen, OrphansSeen, Reachable, Retained, Retention, RollbackTarget, Tag, TimeTravel, reachable_files,
 };
 pub use merge::{ChangelogProducer, MergeFunction, MergeOptions};
-pub use overwrite::OverwriteScope;
+pub use overwrite::{OVERWRITE_BASE_PROPERTY, OverwriteScope};
 pub use schema_change::{ColumnPosition, SchemaChange};
 pub use schema_rules::validate_schema;
 pub use table::PaimonTable;

@@ -11,6 +11,10 @@ use crate::contract::{Failure, PartitionValues, TableSchema, Value, coerce};
 use super::live_files::{FileIdentity, identity};
 use super::{FileKind, ManifestEntry};
 
+/// The snapshot property in which an overwrite tells the snapshot that it began on, so that a judge can tell what others
+/// added after it (L15). Readers of Paimon pass over properties that they do not know.
+pub const OVERWRITE_BASE_PROPERTY: &str = "lakestream.overwrite-base";
+
 /// Which files an overwrite replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverwriteScope {

@@ -5,10 +5,11 @@
 
 use std::rc::Rc;
 
-use crate::contract::{Failure, Filter, Row, Value, coerce};
+use crate::contract::{DataType, Failure, Filter, Row, Value, coerce};
+use crate::defects::{Defect, Defects};
 
 use super::table::SchemaVersion;
-use super::{ManifestEntry, PaimonTable};
+use super::{ManifestEntry, PaimonTable, binary_row};
 
 /// A filter, bound to a table's columns.
 pub(super) struct RowFilter {
@@ -18,6 +19,7 @@ pub(super) struct RowFilter {
     /// Known if the filter names every column of the bucket key.
     bucket_key: Option<Row>,
     version: Rc<SchemaVersion>,
+    defects: Defects,
 }
 
 impl RowFilter {
@@ -44,6 +46,7 @@ impl RowFilter {
             wanted_partition,
             bucket_key: bucket_key.filter(|cells| !cells.is_empty()).map(Row::new),
             version: table.version.clone(),
+            defects: table.lake.defects.clone(),
             wanted_cells,
         })
     }
@@ -55,10 +58,35 @@ impl RowFilter {
         {
             return false;
         }
+        if self.defects.has(Defect::StatsPruneWrong) && self.is_beyond_least_value(entry) {
+            return false;
+        }
         let (Some(bucket_key), Ok(count @ 1..)) = (&self.bucket_key, u32::try_from(entry.total_buckets)) else {
             return true;
         };
+        // Planted bug bucket-hash-differs: readers take a number itself modulo the number of buckets, not its hash.
+        if self.defects.has(Defect::BucketHashDiffers)
+            && let [Value::Int(number)] = bucket_key.cells()
+        {
+            return number.rem_euclid(i64::from(count)) == i64::from(entry.bucket);
+        }
         self.version.buckets.bucket_of_key(bucket_key, count).map_or(true, |bucket| bucket == entry.bucket)
+    }
+
+    /// Planted bug stats-prune-wrong: a file's least value passes for its greatest as well, so a file whose rows match
+    /// is ruled out.
+    fn is_beyond_least_value(&self, entry: &ManifestEntry) -> bool {
+        let stats = &entry.file.value_stats;
+        if entry.file.schema_id != self.version.file.id || stats.null_counts.len() != self.version.file.fields.len() {
+            return false;
+        }
+        let types: Vec<DataType> =
+            self.version.file.fields.iter().map(|field| field.field_type.data_type.clone()).collect();
+        let Ok(least) = binary_row::deserialize(&types, &stats.min_values) else { return false };
+        self.wanted_cells.iter().any(|(position, wanted)| {
+            let least = &least[*position];
+            !wanted.is_null() && !least.is_null() && wanted > least
+        })
     }
 
     /// Whether the row matches: every named column has its value, NULL equals NULL.

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures::future::join;
 
 use crate::contract::{BucketId, DataType, Failure, FailureCode, Row, TablePath, TableSchema};
+use crate::defects::Defect;
 
 use super::bucket_function::BucketFunction;
 use super::content_cache::{ContentCache, decode_once};
@@ -201,6 +202,12 @@ impl PaimonTable {
         let Some(hinted_id) = hinted.filter(|id| *id < u64::MAX) else {
             return self.latest_snapshot_listed().await;
         };
+        // Planted bug stale-latest-hint: a hint that leads to a snapshot is believed.
+        if self.lake.defects.has(Defect::StaleLatestHint)
+            && let Some(hinted) = self.snapshot_if_present(hinted_id).await?
+        {
+            return Ok(Some(hinted));
+        }
         let (hinted, next) = join(self.snapshot_if_present(hinted_id), self.snapshot_if_present(hinted_id + 1)).await;
         match (hinted?, next?) {
             (None, None) => self.latest_snapshot_listed().await,

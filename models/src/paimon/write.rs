@@ -163,7 +163,10 @@ impl PaimonTable {
     }
 
     fn check_bucket(&self, bucket: &BucketId) -> Result<(), Failure> {
-        let (buckets, partition_cells) = (self.schema.bucket_count().unwrap_or(1), self.partition_types.len());
+        // Planted bug bucket-unaware-spread: a table without buckets has as many as its writer likes.
+        let spread = self.lake.defects.has(Defect::BucketUnawareSpread);
+        let unaware = if spread { u32::MAX } else { 1 };
+        let (buckets, partition_cells) = (self.schema.bucket_count().unwrap_or(unaware), self.partition_types.len());
         if bucket.bucket < buckets && bucket.partition.cells().len() == partition_cells {
             return Ok(());
         }

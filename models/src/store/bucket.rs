@@ -10,7 +10,8 @@ use super::layout::Layout;
 use super::log::{Batch, Log};
 use super::state::KeyState;
 use super::writers::{Known, Writers};
-use crate::contract::{AppendAck, AppendRequest, Failure, FetchedLog, Row, Value};
+use crate::contract::{AppendAck, AppendRequest, Failure, FetchedLog, Row, RowKind, Value};
+use crate::defects::{Defect, Defects};
 
 /// What becomes of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,44 +39,25 @@ pub(super) struct Bucket {
 impl Bucket {
     /// Adds a checked batch to the volatile tail, unless it is there already or may not be applied any more (L3). The
     /// failures: `rejected` where the batch was certainly never applied, `internal` and indefinite where nobody
-    /// remembers. `log_deletes` is `true` in the reference.
+    /// remembers.
     pub fn append(
         &mut self,
         request: AppendRequest,
         layout: &Layout,
         now_ms: u64,
-        log_deletes: bool,
+        defects: &Defects,
     ) -> Result<Admission, Failure> {
-        let AppendRequest { writer_id, batch_sequence, mutations, .. } = request;
-        match self.writers.know(writer_id, batch_sequence) {
-            Known::Applied(ack) => return Ok(Admission::Durable(ack)),
-            Known::Skipped => return Err(overtaken(writer_id, batch_sequence)),
-            Known::Forgotten => {
-                return Err(Failure::internal(format!(
-                    "batch {batch_sequence} of writer {writer_id} is older than the batches that the bucket remembers, \
-                     so it may have been applied; read the table to find out"
-                )));
-            }
-            Known::New => {}
-        }
-        let mut newest_in_tail = None;
-        for batch in self.log.tail().filter(|batch| batch.writer_id == writer_id) {
-            let end_offset_exclusive = batch.end_offset_exclusive;
-            if batch.batch_sequence == batch_sequence {
-                return Ok(Admission::Volatile(AppendAck { end_offset_exclusive }));
-            }
-            newest_in_tail = Some((batch.batch_sequence, end_offset_exclusive));
-        }
-        if let Some((newest, end_offset_exclusive)) = newest_in_tail
-            && batch_sequence < newest
+        // Planted bug retry-applied-twice: every request is a new batch.
+        if !defects.has(Defect::RetryAppliedTwice)
+            && let Some(admission) = self.earlier_try(request.writer_id, request.batch_sequence)?
         {
-            return Ok(Admission::Overtaken { end_offset_exclusive });
+            return Ok(admission);
         }
-
+        let AppendRequest { writer_id, batch_sequence, mutations, .. } = request;
         let base_offset_inclusive = self.log.end_offset_exclusive();
         let records = match layout.key_positions() {
             Some(key_positions) => {
-                changelog::key_records(mutations, key_positions, base_offset_inclusive, &mut self.state, log_deletes)
+                changelog::key_records(mutations, key_positions, base_offset_inclusive, &mut self.state, defects)
             }
             None => changelog::append_records(mutations, base_offset_inclusive),
         };
@@ -89,6 +71,35 @@ impl Bucket {
             append_time_ms: now_ms,
         });
         Ok(Admission::Volatile(AppendAck { end_offset_exclusive }))
+    }
+
+    /// What becomes of a batch because of what its writer sent before; `None` if it is new.
+    fn earlier_try(&self, writer_id: u64, batch_sequence: u64) -> Result<Option<Admission>, Failure> {
+        match self.writers.know(writer_id, batch_sequence) {
+            Known::Applied(ack) => return Ok(Some(Admission::Durable(ack))),
+            Known::Skipped => return Err(overtaken(writer_id, batch_sequence)),
+            Known::Forgotten => {
+                return Err(Failure::internal(format!(
+                    "batch {batch_sequence} of writer {writer_id} is older than the batches that the bucket remembers, \
+                     so it may have been applied; read the table to find out"
+                )));
+            }
+            Known::New => {}
+        }
+        let mut newest_in_tail = None;
+        for batch in self.log.tail().filter(|batch| batch.writer_id == writer_id) {
+            let end_offset_exclusive = batch.end_offset_exclusive;
+            if batch.batch_sequence == batch_sequence {
+                return Ok(Some(Admission::Volatile(AppendAck { end_offset_exclusive })));
+            }
+            newest_in_tail = Some((batch.batch_sequence, end_offset_exclusive));
+        }
+        if let Some((newest, end_offset_exclusive)) = newest_in_tail
+            && batch_sequence < newest
+        {
+            return Ok(Some(Admission::Overtaken { end_offset_exclusive }));
+        }
+        Ok(None)
     }
 
     /// Makes every batch durable that ends at or before this offset: one sync covers all that arrived before it began.
@@ -167,6 +178,16 @@ impl Bucket {
         self.state.durable(key)
     }
 
+    /// Planted bug lookup-behind-scan: the row of a key as it was before the last durable batch.
+    pub fn lookup_behind(&self, key: &Row, key_positions: &[usize]) -> Option<&Row> {
+        let of_key = self.log.newest_durable_records().iter().find(|record| record.row.project(key_positions) == *key);
+        match of_key {
+            Some(record) if record.kind == RowKind::Insert => None,
+            Some(record) => Some(&record.row),
+            None => self.lookup(key),
+        }
+    }
+
     /// Removes old log; the key-value state keeps every row (L16, L17).
     pub fn expire_log(&mut self, arrived_before_ms: u64, up_to_offset_exclusive: u64) {
         self.log.expire(arrived_before_ms, up_to_offset_exclusive);
@@ -210,7 +231,7 @@ mod tests {
             writer_id: WRITER,
             batch_sequence,
         };
-        bucket.append(request, &append_layout(), 0, true)
+        bucket.append(request, &append_layout(), 0, &Defects::none())
     }
 
     fn ack(end_offset_exclusive: u64) -> AppendAck {

@@ -6,6 +6,7 @@
 
 use super::state::KeyState;
 use crate::contract::{LogRecord, Mutation, Row, RowKind};
+use crate::defects::{Defect, Defects};
 
 /// The records of one batch while it is being made.
 struct Records {
@@ -37,13 +38,13 @@ pub(super) fn append_records(mutations: Vec<Mutation>, base_offset_inclusive: u6
 }
 
 /// The records of a batch of a key table; its changes are staged in the bucket's state as the records are made, so
-/// that each mutation meets what the one before it left. `log_deletes` is `true` in the reference.
+/// that each mutation meets what the one before it left.
 pub(super) fn key_records(
     mutations: Vec<Mutation>,
     key_positions: &[usize],
     base_offset_inclusive: u64,
     state: &mut KeyState,
-    log_deletes: bool,
+    defects: &Defects,
 ) -> Vec<LogRecord> {
     let mut log = Records::new(base_offset_inclusive, mutations.len());
     for mutation in mutations {
@@ -52,8 +53,13 @@ pub(super) fn key_records(
                 let key = row.project(key_positions);
                 match state.newest(&key) {
                     Some(before) if *before == row => continue,
+                    // Planted bug insert-on-existing: a key that is there is inserted once more.
+                    Some(_) if defects.has(Defect::InsertOnExisting) => log.push(RowKind::Insert, row.clone()),
                     Some(before) => {
-                        log.push(RowKind::UpdateBefore, before.clone());
+                        // Planted bug changelog-no-before: what was there before is not logged.
+                        if !defects.has(Defect::ChangelogNoBefore) {
+                            log.push(RowKind::UpdateBefore, before.clone());
+                        }
                         log.push(RowKind::UpdateAfter, row.clone());
                     }
                     None => log.push(RowKind::Insert, row.clone()),
@@ -62,7 +68,8 @@ pub(super) fn key_records(
             }
             Mutation::Delete(key) => {
                 let Some(before) = state.newest(&key) else { continue };
-                if log_deletes {
+                // Planted bug delete-ignored: deletes change the key-value state and never reach the log.
+                if !defects.has(Defect::DeleteIgnored) {
                     log.push(RowKind::Delete, before.clone());
                 }
                 state.stage(base_offset_inclusive, key, None);
@@ -92,8 +99,8 @@ mod tests {
     /// The records of one batch over a state with key 1 = 10.
     fn over_one_row(mutations: Vec<Mutation>) -> Vec<(u64, RowKind, Row)> {
         let mut state = KeyState::default();
-        key_records(vec![put(1, 10)], &[0], 0, &mut state, true);
-        let records = key_records(mutations, &[0], 1, &mut state, true);
+        key_records(vec![put(1, 10)], &[0], 0, &mut state, &Defects::none());
+        let records = key_records(mutations, &[0], 1, &mut state, &Defects::none());
         records.into_iter().map(|record| (record.offset, record.kind, record.row)).collect()
     }
 

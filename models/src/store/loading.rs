@@ -138,7 +138,7 @@ impl Table {
             )));
         }
         let snapshot_id = snapshot.snapshot_id;
-        self.registry.register(snapshot)?;
+        self.registry.register(snapshot, defects)?;
         self.definition.source_snapshot_id = Some(snapshot_id);
         Ok(())
     }

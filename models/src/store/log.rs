@@ -110,6 +110,11 @@ impl Log {
         Ok(FetchedLog { records, next_offset_inclusive: stop_offset_exclusive })
     }
 
+    /// The records of the newest durable batch; none where retention has removed it.
+    pub fn newest_durable_records(&self) -> &[LogRecord] {
+        self.durable.back().map_or(&[], |batch| &batch.records)
+    }
+
     /// The rows of all records, durable or not, to change them.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
         let batches = self.durable.iter_mut().chain(&mut self.tail);

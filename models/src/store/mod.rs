@@ -14,6 +14,7 @@ mod log;
 mod observe;
 mod registry;
 mod retention;
+mod stale_replica;
 mod state;
 mod tables;
 mod writers;
@@ -27,7 +28,8 @@ use async_trait::async_trait;
 use self::bucket::Admission;
 use self::early_ack::DiskImage;
 pub(crate) use self::loading::is_promoted;
-use self::tables::Tables;
+use self::stale_replica::StaleReplica;
+use self::tables::{Table, Tables};
 use crate::config::StoreConfig;
 use crate::contract::{
     AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FetchedLog, Host, LakeSnapshot,
@@ -45,12 +47,24 @@ pub struct InMemoryStore {
     tables: RefCell<Tables>,
     /// Empty, and never looked at, in the reference.
     disk_image: RefCell<DiskImage>,
+    /// As `disk_image`.
+    stale_replica: RefCell<StaleReplica>,
+    /// As `disk_image`; the names of dropped tables.
+    former_names: RefCell<BTreeMap<TableId, TablePath>>,
 }
 
 impl InMemoryStore {
     /// A store without tables.
     pub fn new(environment: Rc<dyn Environment>, config: StoreConfig, defects: Defects) -> Self {
-        Self { environment, config, defects, tables: RefCell::default(), disk_image: RefCell::default() }
+        Self {
+            environment,
+            config,
+            defects,
+            tables: RefCell::default(),
+            disk_image: RefCell::default(),
+            stale_replica: RefCell::default(),
+            former_names: RefCell::default(),
+        }
     }
 
     /// What the store shows of a table, at once and without a remote call; all parts are absent where the store has
@@ -103,6 +117,34 @@ impl InMemoryStore {
         }
     }
 
+    /// Answers a read of rows or offsets from the table as readers may see it.
+    fn read<T>(&self, table_id: TableId, read: impl Fn(&Table) -> Result<T, Failure>) -> Result<T, Failure> {
+        let tables = self.tables.borrow();
+        let table = tables.get(table_id)?;
+        // Planted bug rt-stale-replica: for a while after a restart an older copy answers.
+        if let Some(older) = self.stale_replica.borrow().of(table, self.environment.now_ms()) {
+            return read(older);
+        }
+        // Planted bug dirty-read-lost: the volatile tail is shown like the rest.
+        if self.defects.has(Defect::DirtyReadLost) {
+            let mut dirty = table.clone();
+            dirty.buckets.values_mut().for_each(|bucket| bucket.make_durable(u64::MAX));
+            return read(&dirty);
+        }
+        read(table)
+    }
+
+    /// Planted bug rt-stale-replica: takes the copy now and then.
+    async fn copy_for_ever(&self) {
+        if !self.defects.has(Defect::RtStaleReplica) {
+            return std::future::pending().await;
+        }
+        loop {
+            self.stale_replica.borrow_mut().copy(&self.tables.borrow());
+            self.environment.sleep_ms(stale_replica::COPY_INTERVAL_MS).await;
+        }
+    }
+
     /// Planted bug ack-before-durable: the sync that runs in the background instead of before the acks.
     async fn sync_in_background_for_ever(&self) {
         if !self.defects.has(Defect::AckBeforeDurable) {
@@ -115,6 +157,10 @@ impl InMemoryStore {
     }
 }
 
+fn id_of(table: &Table) -> TableId {
+    table.definition.table_id
+}
+
 #[async_trait(?Send)]
 impl Store for InMemoryStore {
     async fn create_table(&self, path: &TablePath, schema: &TableSchema) -> Result<StoreTable, Failure> {
@@ -122,7 +168,12 @@ impl Store for InMemoryStore {
     }
 
     async fn drop_table(&self, path: &TablePath) -> Result<(), Failure> {
-        self.tables.borrow_mut().drop(path)
+        let table_id = self.tables.borrow_mut().drop(path)?;
+        // Planted bug late-registration: see `register_lake_snapshot`.
+        if self.defects.has(Defect::LateRegistration) {
+            self.former_names.borrow_mut().insert(table_id, path.clone());
+        }
+        Ok(())
     }
 
     async fn table(&self, path: &TablePath) -> Result<StoreTable, Failure> {
@@ -150,9 +201,7 @@ impl Store for InMemoryStore {
         let (table_id, bucket) = (request.table_id, request.bucket.clone());
         let (writer_id, batch_sequence) = (request.writer_id, request.batch_sequence);
         let now_ms = self.environment.now_ms();
-        // Planted bug delete-ignored: deletes change the key-value state and never reach the log.
-        let log_deletes = !self.defects.has(Defect::DeleteIgnored);
-        let admission = self.tables.borrow_mut().get_mut(table_id)?.append(request, now_ms, log_deletes)?;
+        let admission = self.tables.borrow_mut().get_mut(table_id)?.append(request, now_ms, &self.defects)?;
         match admission {
             Admission::Durable(ack) => {
                 self.environment.reached(Point::AppendRepeated);
@@ -177,42 +226,52 @@ impl Store for InMemoryStore {
         start_offset_inclusive: u64,
         end_offset_exclusive: u64,
     ) -> Result<FetchedLog, Failure> {
-        let tables = self.tables.borrow();
-        let table = tables.get(table_id)?;
-        table.layout.check_bucket(bucket)?;
-        match table.buckets.get(bucket) {
-            Some(bucket) => bucket.fetch_log(start_offset_inclusive, end_offset_exclusive),
-            None => Ok(FetchedLog { records: Vec::new(), next_offset_inclusive: start_offset_inclusive }),
-        }
+        self.read(table_id, |table| {
+            table.layout.check_bucket(bucket)?;
+            match table.buckets.get(bucket) {
+                Some(bucket) => bucket.fetch_log(start_offset_inclusive, end_offset_exclusive),
+                None => Ok(FetchedLog { records: Vec::new(), next_offset_inclusive: start_offset_inclusive }),
+            }
+        })
     }
 
     async fn bucket_offsets(&self, table_id: TableId) -> Result<Vec<BucketOffsets>, Failure> {
-        let tables = self.tables.borrow();
-        let offsets = tables.get(table_id)?.written_buckets().map(|(bucket_id, bucket)| BucketOffsets {
-            bucket: bucket_id.clone(),
-            log_start_offset_inclusive: bucket.log_start_offset_inclusive(),
-            log_end_offset_exclusive: bucket.log_end_offset_exclusive(),
-        });
-        Ok(offsets.collect())
+        self.read(table_id, |table| {
+            let offsets = table.written_buckets().map(|(bucket_id, bucket)| BucketOffsets {
+                bucket: bucket_id.clone(),
+                log_start_offset_inclusive: bucket.log_start_offset_inclusive(),
+                log_end_offset_exclusive: bucket.log_end_offset_exclusive(),
+            });
+            Ok(offsets.collect())
+        })
     }
 
     async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure> {
-        let tables = self.tables.borrow();
-        let table = tables.get(table_id)?;
-        table.layout.check_bucket(bucket)?;
-        table.layout.check_key(key)?;
-        Ok(table.buckets.get(bucket).and_then(|bucket| bucket.lookup(key)).cloned())
+        self.read(table_id, |table| {
+            table.layout.check_bucket(bucket)?;
+            table.layout.check_key(key)?;
+            let Some(bucket) = table.buckets.get(bucket) else { return Ok(None) };
+            let row = match table.layout.key_positions() {
+                Some(key_positions) if self.defects.has(Defect::LookupBehindScan) => {
+                    bucket.lookup_behind(key, key_positions)
+                }
+                _ => bucket.lookup(key),
+            };
+            Ok(row.cloned())
+        })
     }
 
     async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
         // L12: a late registration finds the identity that it was made for, or nothing.
         let mut tables = self.tables.borrow_mut();
-        let table = tables.get_mut(table_id)?;
+        // Planted bug late-registration: the registration of a dropped table goes to whatever has its name now.
+        let successor = self.former_names.borrow().get(&table_id).and_then(|path| tables.named(path).ok()).map(id_of);
+        let table = tables.get_mut(successor.unwrap_or(table_id))?;
         snapshot.offsets.keys().try_for_each(|bucket| table.layout.check_bucket(bucket))?;
         if table.registry.readable() == Some(&snapshot) {
             self.environment.reached(Point::RegistrationRepeated);
         }
-        let registered = table.registry.register(snapshot);
+        let registered = table.registry.register(snapshot, &self.defects);
         registered.inspect_err(|_| self.environment.reached(Point::RegistrationRefused))
     }
 
@@ -261,9 +320,12 @@ impl Host for InMemoryStore {
         if self.defects.has(Defect::AckBeforeDurable) {
             self.disk_image.borrow().restore(&mut tables);
         }
+        if self.defects.has(Defect::RtStaleReplica) {
+            self.stale_replica.borrow_mut().serve(&tables, self.environment.now_ms());
+        }
     }
 
     async fn run(&self) {
-        futures::join!(self.expire_log_for_ever(), self.sync_in_background_for_ever());
+        futures::join!(self.expire_log_for_ever(), self.sync_in_background_for_ever(), self.copy_for_ever());
     }
 }

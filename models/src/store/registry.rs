@@ -4,6 +4,7 @@
 //! retention may trust (L9). This module must never know the lake.
 
 use crate::contract::{Failure, LakeSnapshot, RegisteredSnapshots};
+use crate::defects::{Defect, Defects};
 
 /// The newest registration of a table. Tiered and readable are the same here: a snapshot of the reference's tiering
 /// can be read as soon as it is committed.
@@ -25,8 +26,9 @@ impl Registry {
 
     /// Records a snapshot. Repeating the newest one is a success without effect, so that an answer that was lost can
     /// be asked for again; anything that would go back is `rejected` (L8).
-    pub fn register(&mut self, snapshot: LakeSnapshot) -> Result<(), Failure> {
-        if let Some(newest) = &self.newest {
+    pub fn register(&mut self, snapshot: LakeSnapshot, defects: &Defects) -> Result<(), Failure> {
+        // Planted bug offset-goes-back: whatever comes last is the newest.
+        if let Some(newest) = self.newest.as_ref().filter(|_| !defects.has(Defect::OffsetGoesBack)) {
             if *newest == snapshot {
                 return Ok(());
             }
@@ -67,7 +69,7 @@ mod tests {
 
     fn registry_with(newest: &LakeSnapshot) -> Registry {
         let mut registry = Registry::default();
-        registry.register(newest.clone()).unwrap();
+        registry.register(newest.clone(), &Defects::none()).unwrap();
         registry
     }
 
@@ -75,7 +77,7 @@ mod tests {
     fn a_newer_snapshot_moves_both_registrations() {
         let mut registry = registry_with(&snapshot(1, &[(0, 5)]));
         let newer = snapshot(4, &[(0, 5), (1, 2)]);
-        registry.register(newer.clone()).unwrap();
+        registry.register(newer.clone(), &Defects::none()).unwrap();
         let expected = RegisteredSnapshots { tiered: Some(newer.clone()), readable: Some(newer) };
         assert_eq!(registry.snapshots(), expected);
     }
@@ -83,7 +85,7 @@ mod tests {
     #[test]
     fn repeating_the_newest_is_a_success() {
         let newest = snapshot(3, &[(0, 5)]);
-        assert_eq!(registry_with(&newest).register(newest), Ok(()));
+        assert_eq!(registry_with(&newest).register(newest, &Defects::none()), Ok(()));
     }
 
     #[test]
@@ -96,7 +98,7 @@ mod tests {
             (snapshot(4, &[(0, 6)]), "a bucket that is left out counts as 0"),
         ] {
             let mut registry = registry_with(&newest);
-            let failure = registry.register(older).unwrap_err();
+            let failure = registry.register(older, &Defects::none()).unwrap_err();
             assert_eq!((failure.code, failure.definite), (FailureCode::Rejected, true), "{why}");
             assert_eq!(registry.readable(), Some(&newest), "{why}");
         }

@@ -14,6 +14,7 @@ use crate::contract::{
     AppendRequest, BUCKET, BUCKET_KEY, BucketId, Column, Failure, FailureCode, Mutation, StoreTable, TableId,
     TablePath, TableSchema,
 };
+use crate::defects::Defects;
 
 /// One table.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Checks a batch and adds it to its bucket's volatile tail; see [`Bucket::append`].
-    pub fn append(&mut self, mut request: AppendRequest, now_ms: u64, log_deletes: bool) -> Result<Admission, Failure> {
+    pub fn append(&mut self, mut request: AppendRequest, now_ms: u64, defects: &Defects) -> Result<Admission, Failure> {
         self.layout.check_bucket(&request.bucket)?;
         self.layout.check_mutations(&request.bucket, &request.mutations)?;
         if self.loading.left_out().contains(&request.bucket.partition) {
@@ -53,7 +54,7 @@ impl Table {
             }
         }
         let bucket = self.buckets.entry(request.bucket.clone()).or_default();
-        bucket.append(request, &self.layout, now_ms, log_deletes)
+        bucket.append(request, &self.layout, now_ms, defects)
     }
 
     /// Adds columns that are not there yet, and brings every row to the new version: a row that was logged before has
@@ -158,11 +159,11 @@ impl Tables {
         Ok(definition)
     }
 
-    /// Drops a table and all that belongs to it; `not-found` if there is none.
-    pub fn drop(&mut self, path: &TablePath) -> Result<(), Failure> {
+    /// Drops a table and all that belongs to it, and returns the identity that it had; `not-found` if there is none.
+    pub fn drop(&mut self, path: &TablePath) -> Result<TableId, Failure> {
         let table_id = self.ids.remove(path).ok_or_else(|| no_table(path))?;
         self.by_id.remove(&table_id);
-        Ok(())
+        Ok(table_id)
     }
 
     /// Sets and removes options of a table; `not-found` if there is none, `invalid` for options that are fixed.

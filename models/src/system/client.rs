@@ -94,8 +94,12 @@ impl Client {
             catalog,
             store_writer: StoreWriter::new(environment.draw("writer-id", &session, incarnation)),
             patience: Patience::new(environment, config),
+            // Planted bug shared-commit-user: every client commits as the same user.
+            commit_user: match lake.defects.has(Defect::SharedCommitUser) {
+                true => "client".to_owned(),
+                false => format!("client-{session}-{incarnation}"),
+            },
             lake,
-            commit_user: format!("client-{session}-{incarnation}"),
             next_commit_identifier: Cell::new(0),
             stale_copies: StaleCopies::default(),
             planted: PlantedRoutes::default(),
@@ -179,11 +183,13 @@ impl Client {
             }
             (Route::LakeRead, Statement::Select { filter, at_snapshot, at_timestamp_ms, .. }) => {
                 self.open_store_for_base_read()?;
+                self.wait_for_store_in_base_read(path).await;
                 let place = place_in_time(at_snapshot, at_timestamp_ms)?;
                 self.select_from_lake(table, &filter, place).await
             }
             (Route::LakeRead, Statement::Lookup { key, .. }) => {
                 self.open_store_for_base_read()?;
+                self.wait_for_store_in_base_read(path).await;
                 self.look_up_in_lake(table, &key).await
             }
             (Route::SystemRead, Statement::Select { filter, at_snapshot, at_timestamp_ms, .. }) => {
@@ -214,8 +220,13 @@ impl Client {
             }
             (Route::StoreWrite, Statement::Insert { partition, rows, layout, .. }) => {
                 let store_table = self.store_table(path).await?;
-                self.check_layout(table, Some(&store_table), layout.as_deref())?;
-                self.insert_into_store(table, &store_table, partition.as_ref(), &rows).await
+                let checked = self.check_layout(table, Some(&store_table), layout.as_deref());
+                // Planted bug rejected-but-applied: the refusal is told only after the rows were sent.
+                if !self.lake.defects.has(Defect::RejectedButApplied) {
+                    checked.clone()?;
+                }
+                let inserted = self.insert_into_store(table, &store_table, partition.as_ref(), &rows).await;
+                checked.and(inserted)
             }
             // Only the planted bug overwrite-to-store comes here.
             (Route::StoreWrite, Statement::InsertOverwrite { partition, rows, .. }) => {
@@ -255,6 +266,17 @@ impl Client {
         self.connection.store()
     }
 
+    /// The store, for a write to it.
+    pub(super) fn store_for_writes(&self) -> Result<Rc<dyn Store>, Failure> {
+        // Planted bug refuses-after-heal: a catalog that once found its store unavailable refuses writes for good.
+        if self.lake.defects.has(Defect::RefusesAfterHeal) && self.connection.was_unavailable() {
+            let failure =
+                Failure::definite(FailureCode::Unavailable, "it was unavailable, so nothing is written to it");
+            return Err(self.of_the_store(failure));
+        }
+        self.store().map_err(|failure| self.of_the_store(failure))
+    }
+
     /// The failure of finding or calling the store, with a message that names it (rule 22, C14).
     pub(super) fn of_the_store(&self, failure: Failure) -> Failure {
         self.connection.blame(failure)
@@ -266,6 +288,13 @@ impl Client {
             self.store().map_err(|failure| self.of_the_store(failure))?;
         }
         Ok(())
+    }
+
+    /// Planted bug base-read-waits-for-store: the store is asked for the table, and whatever it answers does not matter.
+    async fn wait_for_store_in_base_read(&self, path: &TablePath) {
+        if self.lake.defects.has(Defect::BaseReadWaitsForStore) {
+            let _ = self.store_table(path).await;
+        }
     }
 
     /// The store's side of a table in the mode. A store without it is a misconfiguration, not a missing table: the

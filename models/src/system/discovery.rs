@@ -4,7 +4,7 @@
 //! It must never know which statements need a store. No message of it tells the value of an option other than the
 //! identifier, because a store's options may be secrets (rule 44).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -79,6 +79,7 @@ pub(super) struct StoreConnection {
     defects: Defects,
     open: RefCell<Option<Rc<dyn Store>>>,
     used: RefCell<StoreUse>,
+    was_unavailable: Cell<bool>,
 }
 
 impl StoreConnection {
@@ -88,7 +89,8 @@ impl StoreConnection {
         factories: Vec<Rc<dyn StoreFactory>>,
         defects: Defects,
     ) -> Self {
-        Self { options, factories, defects, open: RefCell::new(None), used: RefCell::default() }
+        let (open, used, was_unavailable) = (RefCell::new(None), RefCell::default(), Cell::new(false));
+        Self { options, factories, defects, open, used, was_unavailable }
     }
 
     /// The store, opened now if no statement needed it before. A failed opening is no opening: the next statement that
@@ -113,6 +115,11 @@ impl StoreConnection {
         self.factory().is_ok()
     }
 
+    /// Whether a statement ended because the store was unavailable.
+    pub(super) fn was_unavailable(&self) -> bool {
+        self.was_unavailable.get()
+    }
+
     /// Closes what is open.
     pub(super) fn close(&self) -> Result<(), Failure> {
         let Some(store) = self.open.take() else { return Ok(()) };
@@ -127,6 +134,7 @@ impl StoreConnection {
 
     /// A failure of the store, or of finding it, with a message that names the store (rule 22, C14).
     pub(super) fn blame(&self, failure: Failure) -> Failure {
+        self.was_unavailable.set(self.was_unavailable.get() || failure.code == FailureCode::Unavailable);
         // Planted bug error-without-store-name: the user is told that something failed, and not which store.
         if self.defects.has(Defect::ErrorWithoutStoreName) {
             return Failure { message: "the connector failed".to_owned(), ..failure };

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::contract::{BucketId, Failure, FailureCode, Output, Row, RowKind, RowSet};
+use crate::defects::Defect;
 use crate::paimon::{CommitMode, CommitRequest, OverwriteScope, PaimonTable, Precondition};
 
 use super::client::Client;
@@ -117,6 +118,9 @@ impl Client {
         mode: &CommitMode,
         changes: &Changes,
     ) -> Result<u64, Failure> {
+        if let Some(snapshot_id) = self.planted_commit_of_another(table, identifier).await? {
+            return Ok(snapshot_id);
+        }
         let base = self.patience.read(async || table.latest_snapshot().await).await?;
         let committable = table.write(subject, base.as_ref(), changes).await?;
         let request = CommitRequest {
@@ -138,5 +142,18 @@ impl Client {
                 Err(failure)
             }
         }
+    }
+
+    /// Planted bug shared-commit-user: the newest snapshot of the user that all clients share, if its identifier says
+    /// that this commit was made already.
+    async fn planted_commit_of_another(&self, table: &PaimonTable, identifier: u64) -> Result<Option<u64>, Failure> {
+        if !self.lake.defects.has(Defect::SharedCommitUser)
+            || !table.filter_committed(&self.commit_user, &[identifier]).await?.is_empty()
+        {
+            return Ok(None);
+        }
+        let Some(latest) = table.latest_snapshot().await? else { return Ok(None) };
+        let newest = table.newest_snapshot_of_user(&latest, &self.commit_user).await?;
+        Ok(newest.map(|snapshot| snapshot.id))
     }
 }

@@ -43,6 +43,18 @@ fn union_by_key(schema: &TableSchema, filter: &BoundFilter, mut lake: LakeRows, 
     rows
 }
 
+/// Planted bug merge-drops-tail: changes of keys beyond the last key that the lake holds of their bucket are lost. A
+/// bucket that the lake holds nothing of is not merged, and loses nothing.
+pub(super) fn drop_beyond_lake(schema: &TableSchema, lake: &LakeRows, tail: &mut LogTail) {
+    let key_positions = schema.key_positions();
+    for (bucket, records) in tail {
+        let last = lake.get(bucket).and_then(|rows| rows.iter().map(|row| row.project(&key_positions)).max());
+        if let Some(last) = last {
+            records.retain(|record| record.row.project(&key_positions) <= last);
+        }
+    }
+}
+
 /// What the records leave of each key that they touch: a row, or `None` for a deleted key.
 fn newest_by_key(key_positions: &[usize], records: Vec<LogRecord>) -> BTreeMap<Row, Option<Row>> {
     let mut newest = BTreeMap::new();

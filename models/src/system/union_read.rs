@@ -6,24 +6,24 @@
 //! registered may be older, and is not asked. This module must never know who tiers or when.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join;
 
 use crate::concurrently;
 use crate::contract::{
-    BucketId, BucketOffsets, Failure, FailureCode, Filter, LogRecord, Output, Row, RowSet, StoreTable,
+    BucketId, BucketOffsets, Failure, FailureCode, Filter, LogRecord, Output, PartitionValues, Row, RowSet, StoreTable,
     TIERING_COMMIT_USER, TablePath, TieredOffsets, Value,
 };
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
 use crate::points::Point;
-use crate::tiering::offsets_of;
+use crate::tiering::{offsets_of, spelled_as_text};
 
 use super::client::Client;
 use super::filter::BoundFilter;
 use super::layout::ColumnMapping;
-use super::merge::{LakeRows, LogTail, union};
+use super::merge::{LakeRows, LogTail, drop_beyond_lake, union};
 
 /// How often a read is planned before it gives up. A plan is overtaken when retention trims the log that it needs;
 /// retention only trims what a newer snapshot contains, so the next plan finds that one.
@@ -70,6 +70,8 @@ impl Client {
         let look_up = async || self.store()?.lookup(store_table.table_id, &bucket, &key).await;
         let rows = match self.patience.read(look_up).await.map_err(|failure| self.of_the_store(failure))? {
             Some(row) => vec![source.mapping.map(row)],
+            // Planted bug lake-only-lookup-empty: what the key-value state lacks is not there.
+            None if self.lake.defects.has(Defect::LakeOnlyLookupEmpty) => Vec::new(),
             None => {
                 self.lake.environment.reached(Point::LookupMissed);
                 source.read(&filter, Some(&bucket)).await?.rows
@@ -141,8 +143,9 @@ impl<'a> UnionSource<'a> {
     ) -> Result<Option<UnionRows>, Failure> {
         // The lake first: a write that was acked before this statement is in the log's end below, or in this snapshot,
         // or in both, and then the offsets leave it to the snapshot.
-        let lake = self.lake_part().await?;
+        let mut lake = self.lake_part().await?;
         let buckets = self.bucket_offsets().await?;
+        self.plant_moved_start(&mut lake, &buckets, filter).await?;
         // Start offsets do not depend on the filter: a bucket whose lake files are all pruned is as tiered as before.
         let needed = buckets.into_iter().filter(|offsets| only_bucket.is_none_or(|bucket| *bucket == offsets.bucket));
         let needed: Vec<BucketOffsets> = needed.collect();
@@ -151,6 +154,7 @@ impl<'a> UnionSource<'a> {
         if needed.iter().any(is_trimmed) {
             return Ok(None);
         }
+        let stored: BTreeSet<PartitionValues> = needed.iter().map(|offsets| offsets.bucket.partition.clone()).collect();
         let fetches = needed.into_iter().map(async |offsets| {
             let start = lake.start_offset_inclusive(&offsets.bucket);
             let records = self.fetch(&offsets.bucket, start, offsets.log_end_offset_exclusive).await;
@@ -162,13 +166,41 @@ impl<'a> UnionSource<'a> {
             Err(failure) if failure.code == FailureCode::Invalid => return Ok(None),
             Err(failure) => return Err(failure),
         };
-        let lake_rows = lake_rows?;
+        let (mut lake_rows, mut tail) = (lake_rows?, tail);
         let is_in_lake = lake_rows.values().any(|rows| !rows.is_empty());
         if is_in_lake && tail.iter().any(|(_, records)| !records.is_empty()) {
             self.client.lake.environment.reached(Point::UnionOfBoth);
         }
+        let defects = &self.client.lake.defects;
+        // Planted bug lake-only-partition-missing: only partitions that the store has are returned.
+        if defects.has(Defect::LakeOnlyPartitionMissing) {
+            lake_rows.retain(|bucket, _| stored.contains(&bucket.partition));
+        }
+        // Planted bug merge-drops-tail: the merge stops when the lake's side ends.
+        if defects.has(Defect::MergeDropsTail) && self.table.schema().has_primary_key() {
+            drop_beyond_lake(self.table.schema(), &lake_rows, &mut tail);
+        }
         let rows = union(self.table.schema(), filter, lake_rows, tail);
         Ok(Some(UnionRows { rows, snapshot_id: lake.snapshot.map(|snapshot| snapshot.id) }))
+    }
+
+    /// Planted bug filter-moves-start: where a filter leaves a tiered bucket without lake rows, the table passes for one
+    /// that was not tiered yet.
+    async fn plant_moved_start(
+        &self,
+        lake: &mut LakePart,
+        buckets: &[BucketOffsets],
+        filter: &BoundFilter,
+    ) -> Result<(), Failure> {
+        if !self.client.lake.defects.has(Defect::FilterMovesStart) || filter.is_everything() {
+            return Ok(());
+        }
+        let matching = self.scan(lake.snapshot.as_ref(), filter).await?;
+        if lake.offsets.keys().any(|bucket| !matching.contains_key(bucket)) {
+            let starts = buckets.iter().map(|offsets| (offsets.bucket.clone(), offsets.log_start_offset_inclusive));
+            lake.offsets = starts.collect();
+        }
+        Ok(())
     }
 
     /// The newest lake snapshot, tiering's or not: an overwrite shows at once. Its hand-off offsets are those of the
@@ -176,6 +208,10 @@ impl<'a> UnionSource<'a> {
     pub(super) async fn lake_part(&self) -> Result<LakePart, Failure> {
         let (patience, table) = (&self.client.patience, self.table);
         let Some(newest) = patience.read(async || table.latest_snapshot().await).await? else {
+            // Planted bug never-tiered-fails: a table without a snapshot cannot be read.
+            if self.client.lake.defects.has(Defect::NeverTieredFails) {
+                return Err(Failure::internal(format!("expected a snapshot of {}, found none", table.path())));
+            }
             return Ok(LakePart::NOTHING);
         };
         let newest_tiering = async || table.newest_snapshot_of_user(&newest, TIERING_COMMIT_USER).await;
@@ -187,7 +223,11 @@ impl<'a> UnionSource<'a> {
             return Ok(LakePart { snapshot: Some(newest), offsets: TieredOffsets::new() });
         };
         match offsets_of(&tiering, table.schema()).map_err(|failure| Failure { definite: true, ..failure })? {
-            Some((table_id, offsets)) if table_id == self.store_table.table_id => {
+            Some((table_id, mut offsets)) if table_id == self.store_table.table_id => {
+                // Planted bug partition-name-mismatch: lake and log spell partitions differently.
+                if self.client.lake.defects.has(Defect::PartitionNameMismatch) {
+                    offsets = spelled_as_text(offsets);
+                }
                 Ok(LakePart { snapshot: Some(newest), offsets })
             }
             // P5: the table was promoted, and what its predecessor left is its history.

@@ -18,6 +18,7 @@ use crate::contract::{
     BucketId, DataType, Failure, LakeSnapshot, OFFSETS_PROPERTY, Row, TableId, TableSchema, TieredOffsets, Value,
     coerce, decimal_text,
 };
+use crate::defects::{Defect, Defects};
 use crate::paimon::Snapshot;
 
 #[derive(Serialize, Deserialize)]
@@ -51,9 +52,26 @@ pub(super) fn own_lake_snapshot(
     snapshot: &Snapshot,
     table_id: TableId,
     schema: &TableSchema,
+    defects: &Defects,
 ) -> Result<Option<LakeSnapshot>, Failure> {
-    let own = offsets_of(snapshot, schema)?.filter(|(carried_id, _)| *carried_id == table_id);
+    // Planted bug adopts-old-table: offsets are taken for the table's own, whatever id they carry.
+    let any_id = defects.has(Defect::AdoptsOldTable);
+    let own = offsets_of(snapshot, schema)?.filter(|(carried_id, _)| any_id || *carried_id == table_id);
     Ok(own.map(|(_, offsets)| LakeSnapshot { snapshot_id: snapshot.id, offsets }))
+}
+
+/// Planted bug partition-name-mismatch: the offsets with partitions spelled as directories spell them. Where the values
+/// are no strings, a partition of the log is not found among them.
+pub fn spelled_as_text(offsets: TieredOffsets) -> TieredOffsets {
+    let text = |value: &Value| match value {
+        Value::String(_) | Value::Null => value.clone(),
+        other => Value::string(&format!("{other:?}")),
+    };
+    let spelled = |bucket: BucketId| BucketId {
+        partition: Row::new(bucket.partition.cells().iter().map(text).collect()),
+        bucket: bucket.bucket,
+    };
+    offsets.into_iter().map(|(bucket, end)| (spelled(bucket), end)).collect()
 }
 
 /// The property's text.
@@ -187,6 +205,14 @@ mod tests {
             ]),
             &schema,
         );
+    }
+
+    #[test]
+    fn partition_name_mismatch_loses_partitions_that_are_no_strings() {
+        let of = |value: Value| BucketId { partition: Row::new(vec![value]), bucket: 0 };
+        let (text, day) = (of(Value::string("mon")), of(Value::Date(3)));
+        let spelled = spelled_as_text(TieredOffsets::from([(text.clone(), 4), (day.clone(), 5)]));
+        assert_eq!((spelled.get(&text), spelled.get(&day)), (Some(&4), None));
     }
 
     #[test]

@@ -36,6 +36,17 @@ pub(super) fn missing_ranges(lake: &TieredOffsets, log: Vec<BucketOffsets>) -> R
     Ok(ranges)
 }
 
+/// Planted bug drain-leaves-tail: the ranges without the end that does not fill a batch of this many records, 4 at
+/// most.
+pub(super) fn whole_batches(mut ranges: Vec<SplitRange>, batch_records: u64) -> Vec<SplitRange> {
+    let batch_records = batch_records.clamp(1, 4);
+    for range in &mut ranges {
+        range.end_offset_exclusive -= (range.end_offset_exclusive - range.start_offset_inclusive) % batch_records;
+    }
+    ranges.retain(|range| range.start_offset_inclusive < range.end_offset_exclusive);
+    ranges
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +69,13 @@ mod tests {
         let found: Vec<_> =
             ranges.iter().map(|it| (it.bucket.bucket, it.start_offset_inclusive, it.end_offset_exclusive)).collect();
         assert_eq!(found, [(0, 5, 9), (2, 0, 3)], "bucket 1 is complete, bucket 2 is new");
+    }
+
+    #[test]
+    fn drain_leaves_tail_plans_whole_batches_only() {
+        let ranges = missing_ranges(&lake(&[(0, 5)]), vec![log(0, 0, 14), log(1, 0, 3)]).unwrap();
+        let found: Vec<_> = whole_batches(ranges, 4).into_iter().map(|range| range.end_offset_exclusive).collect();
+        assert_eq!(found, [13]);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct LogReader<'a> {
     pub(super) table_id: TableId,
     /// Whether the table has a primary key.
     pub(super) keyed: bool,
+    /// Whether rows of a bucket of the log may lie anywhere in the lake.
+    pub(super) bucket_unaware: bool,
     pub(super) layout: RowLayout,
     /// How many cells a row has in the definition that the layout was made from.
     pub(super) column_count: usize,
@@ -54,6 +56,10 @@ impl LogReader<'_> {
             }
             if !unread.is_empty() && self.environment.now_ms() >= end_ms {
                 read.cut_short = true;
+                // Planted bug force-finish-loses-rest: what was planned passes for what was read.
+                if self.defects.has(Defect::ForceFinishLosesRest) {
+                    read.advanced.extend(unread.drain(..).map(|range| (range.bucket, range.end_offset_exclusive)));
+                }
                 break;
             }
         }
@@ -65,12 +71,26 @@ impl LogReader<'_> {
     async fn fetch(&self, range: &SplitRange) -> Result<FetchedLog, Failure> {
         let start = range.start_offset_inclusive;
         let end = range.end_offset_exclusive.min(start.saturating_add(self.config.fetch_max_records.max(1)));
-        let fetched = self.store.fetch_log(self.table_id, &range.bucket, start, end).await?;
+        // Planted bug stop-offset-overrun: the stop offset is taken for the last one to read.
+        let overrun = u64::from(self.defects.has(Defect::StopOffsetOverrun) && end == range.end_offset_exclusive);
+        let mut fetched = self.store.fetch_log(self.table_id, &range.bucket, start, end + overrun).await?;
+        fetched.next_offset_inclusive -= overrun.min(fetched.next_offset_inclusive.saturating_sub(end));
+        // Planted bug empty-batch-hang: records are waited for, whatever the store says of where it is.
+        while self.defects.has(Defect::EmptyBatchHang) && fetched.records.is_empty() {
+            self.environment.sleep_ms(self.config.poll_interval_ms).await;
+            fetched = self.store.fetch_log(self.table_id, &range.bucket, start, end).await?;
+        }
         if fetched.next_offset_inclusive <= start || fetched.next_offset_inclusive > end {
             return Err(Failure::invalid(format!(
                 "expected a fetch of bucket {} from [{start}, {end}) to move on within it, found it at {}",
                 range.bucket.bucket, fetched.next_offset_inclusive
             )));
+        }
+        // Planted bug old-schema-truncates: cells that the round's definition does not know are dropped.
+        if self.defects.has(Defect::OldSchemaTruncates) {
+            for record in fetched.records.iter_mut().filter(|record| record.row.cells().len() > self.column_count) {
+                record.row = record.row.project(&Vec::from_iter(0..self.column_count));
+            }
         }
         // The store answers in its newest version. A row that is wider than the layout knows would lose cells (L13).
         if let Some(wider) = fetched.records.iter().find(|record| record.row.cells().len() != self.column_count) {
@@ -98,6 +118,14 @@ impl LogReader<'_> {
         let records = fetched.records.into_iter().filter(|record| !self.keyed || record.kind != RowKind::UpdateBefore);
         let now_ms = self.environment.now_ms();
         let lake_row = |record: LogRecord| (record.kind, self.layout.lake_row(bucket, record, now_ms));
+        // Planted bug bucket-unaware-spread: the rows of such a table are dealt out to buckets of the lake.
+        if self.defects.has(Defect::BucketUnawareSpread) && self.bucket_unaware {
+            for record in records {
+                let dealt = BucketId { bucket: (record.offset % 3) as u32, ..bucket.clone() };
+                read.changes.entry(dealt).or_default().push(lake_row(record));
+            }
+            return;
+        }
         let mut changes = records.map(lake_row).peekable();
         if changes.peek().is_some() {
             read.changes.entry(bucket.clone()).or_default().extend(changes);

@@ -44,7 +44,7 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
         newest_known: newest.as_ref().map(|snapshot| snapshot.id),
     };
     let in_lake = match &newest {
-        Some(newest) => own_lake_snapshot(newest, round.table_id(), table.schema())?,
+        Some(newest) => own_lake_snapshot(newest, round.table_id(), table.schema(), round.defects)?,
         None => None,
     };
     let in_lake_id = in_lake.as_ref().map(|snapshot| snapshot.snapshot_id);

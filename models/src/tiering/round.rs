@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::layout::RowLayout;
 use super::offsets::encode_offsets;
-use super::plan::missing_ranges;
+use super::plan::{missing_ranges, whole_batches};
 use super::read::{LogReader, ReadLog};
 use super::recover::{StartingPoint, starting_point};
 use super::registration::register;
@@ -74,7 +74,9 @@ impl Round<'_> {
         let committable = table.write(&self.subject(), start.base.as_ref(), &read.changes).await?;
         if let Err(failure) = self.publish(&table, start, &read, &committable).await {
             // Planted bug abort-after-success: any failure passes for "nothing was committed".
-            if failure.definite || self.defects.has(Defect::AbortAfterSuccess) {
+            // Planted bug abort-leaves-files: nothing is deleted.
+            let deletes = !self.defects.has(Defect::AbortLeavesFiles);
+            if deletes && (failure.definite || self.defects.has(Defect::AbortAfterSuccess)) {
                 self.environment.reached(Point::RoundAborted);
                 // Files that cannot be deleted now are orphans; no snapshot refers to them.
                 let _ = table.abort(&committable).await;
@@ -90,6 +92,10 @@ impl Round<'_> {
         let log = self.store.bucket_offsets(self.table_id()).await?;
         let ranges = missing_ranges(&start.offsets, log);
         let mut ranges = ranges.inspect_err(|_| self.environment.reached(Point::RoundGap))?;
+        // Planted bug drain-leaves-tail: what does not fill a batch waits for more.
+        if self.defects.has(Defect::DrainLeavesTail) {
+            ranges = whole_batches(ranges, self.config.fetch_max_records);
+        }
         if !ranges.is_empty() {
             // Rounds that are cut short begin with another bucket each time, so that none is left out for ever.
             let first = self.assignment.epoch % ranges.len() as u64;
@@ -102,6 +108,7 @@ impl Round<'_> {
             defects: self.defects,
             table_id: self.table_id(),
             keyed: definition.has_primary_key(),
+            bucket_unaware: definition.bucket_count().is_none(),
             column_count: definition.columns.len(),
             layout: RowLayout::between(self.path(), definition, table.schema())?,
         };
@@ -120,20 +127,52 @@ impl Round<'_> {
         // Cumulative: one snapshot says everything, so no older one is ever needed.
         let mut offsets = start.offsets;
         offsets.extend(read.advanced.iter().map(|(bucket, end)| (bucket.clone(), *end)));
-        let property = self.offsets_property(table, &offsets, read)?;
+        let mut properties =
+            BTreeMap::from([(OFFSETS_PROPERTY.to_owned(), self.offsets_property(table, &offsets, read)?)]);
+        // Planted bug offsets-property-missing: now and then the snapshot does not say how far it is.
+        if self.defects.has(Defect::OffsetsPropertyMissing) && self.assignment.epoch.is_multiple_of(3) {
+            properties.clear();
+        }
         self.expect_still_there().await?;
         let request = CommitRequest {
             subject: self.subject(),
             user: TIERING_COMMIT_USER.to_owned(),
             identifier: self.assignment.epoch,
             mode: CommitMode::Append,
-            properties: BTreeMap::from([(OFFSETS_PROPERTY.to_owned(), property)]),
+            properties,
             committable: committable.clone(),
-            precondition: if self.is_fenced() { start.precondition } else { Precondition::None },
+            precondition: self.precondition(table, start.precondition).await?,
         };
-        let snapshot_id = table.commit(request).await?.snapshot_id;
+        let mut committed = table.commit(request.clone()).await;
+        // Planted bug replay-not-filtered: a commit without an answer is made once more, with files of its own.
+        if self.defects.has(Defect::ReplayNotFiltered) && committed.as_ref().is_err_and(|failure| !failure.definite) {
+            let subject = format!("{}/replay", self.subject());
+            let committable = table.write(&subject, start.base.as_ref(), &read.changes).await?;
+            let precondition = Precondition::None;
+            committed = table.commit(CommitRequest { subject, committable, precondition, ..request }).await;
+        }
+        let snapshot_id = committed?.snapshot_id;
         // Even a holder that lost its table registers what it has committed: it is in the lake for good.
         register(self, LakeSnapshot { snapshot_id, offsets }).await.map_err(Failure::made_indefinite)
+    }
+
+    /// What the lake must still be like when the round commits.
+    async fn precondition(&self, table: &PaimonTable, planned: Precondition) -> Result<Precondition, Failure> {
+        // Planted bug stale-plan-commit: the lake is compared with what is registered by now, not with the plan.
+        if self.defects.has(Defect::StalePlanCommit) {
+            let before_any_effect = |failure| Failure { definite: true, ..failure };
+            let registered = self.store.registered_snapshots(self.table_id()).await.map_err(before_any_effect)?.tiered;
+            let newest = match table.latest_snapshot().await.map_err(before_any_effect)? {
+                Some(latest) => table.newest_snapshot_of_user(&latest, TIERING_COMMIT_USER).await,
+                None => Ok(None),
+            };
+            let newest_id = newest.map_err(before_any_effect)?.map(|newest| newest.id);
+            if newest_id > registered.map(|registered| registered.snapshot_id) {
+                return Err(Failure::rejected("expected every tiering snapshot to be registered, found a newer one"));
+            }
+            return Ok(Precondition::None);
+        }
+        Ok(if self.is_fenced() { planned } else { Precondition::None })
     }
 
     fn offsets_property(
@@ -154,7 +193,10 @@ impl Round<'_> {
     /// Whether this round gives way to another one of the same table.
     fn is_fenced(&self) -> bool {
         // Planted bug two-holders: who once held the table commits, whatever happened since.
-        !self.defects.has(Defect::TwoHolders)
+        let two_holders = self.defects.has(Defect::TwoHolders);
+        // Planted bug epoch-zero: epoch 0 is that of a table that nobody else has.
+        let epoch_zero = self.defects.has(Defect::EpochZero) && self.assignment.epoch == 0;
+        !two_holders && !epoch_zero
     }
 
     /// Fails once the table was taken away. This only saves work: the precondition of the commit is what keeps two
@@ -175,6 +217,10 @@ impl Round<'_> {
     /// meanwhile. It saves the lake table of a dropped table from most late rounds; a create that takes over a lake
     /// table fences out the rest (L12).
     async fn expect_still_there(&self) -> Result<(), Failure> {
+        // Planted bug commit-into-recreated: the name is enough.
+        if self.defects.has(Defect::CommitIntoRecreated) {
+            return Ok(());
+        }
         let current = self.store.table(self.path()).await.map_err(|failure| Failure { definite: true, ..failure })?;
         if current.table_id != self.table_id() {
             self.environment.reached(Point::RoundOfDroppedTable);

@@ -5,7 +5,7 @@ mod changelogs;
 mod clean_up;
 mod crashing;
 mod expiry;
-mod history;
+pub mod history;
 mod rollback;
 mod tags;
 mod time_travel;

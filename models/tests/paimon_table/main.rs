@@ -17,6 +17,7 @@ mod key_table_life;
 mod life;
 mod merging;
 mod model;
+mod planted;
 mod reading_and_writing;
 mod renaming;
 mod schema_evolution;

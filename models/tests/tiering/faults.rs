@@ -24,6 +24,8 @@ pub struct FaultyStore {
     pub refuses_registration: bool,
     /// So many creates take effect without an answer.
     pub loses_create_acks: Cell<u32>,
+    /// How many fetches took effect.
+    pub fetches: Cell<u32>,
 }
 
 impl FaultyStore {
@@ -36,6 +38,7 @@ impl FaultyStore {
             distance_ms: 0,
             refuses_registration: false,
             loses_create_acks: Cell::new(0),
+            fetches: Cell::new(0),
         }
     }
 
@@ -127,7 +130,11 @@ impl Store for FaultyStore {
         if self.fetch_ms > 0 {
             self.environment.sleep_ms(self.fetch_ms).await;
         }
-        self.travel(self.inner.fetch_log(table_id, bucket, start_offset_inclusive, end_offset_exclusive)).await
+        self.travel(async {
+            self.fetches.set(self.fetches.get() + 1);
+            self.inner.fetch_log(table_id, bucket, start_offset_inclusive, end_offset_exclusive).await
+        })
+        .await
     }
 
     async fn bucket_offsets(&self, table_id: TableId) -> Result<Vec<BucketOffsets>, Failure> {

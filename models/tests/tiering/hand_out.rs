@@ -33,6 +33,11 @@ impl HandOut {
         let assignments = epochs.iter().map(|epoch| TieringAssignment { table: table.clone(), epoch: *epoch });
         Rc::new(Self { assignments: RefCell::new(assignments.collect()), ..Self::default() })
     }
+
+    /// Hands out this table too, after the others.
+    pub fn add(&self, table: &StoreTable, epoch: u64) {
+        self.assignments.borrow_mut().push_back(TieringAssignment { table: table.clone(), epoch });
+    }
 }
 
 fn not_scripted() -> Failure {

@@ -6,7 +6,9 @@
 //!    windows and the restarts that calls cause taken together: most writes must have a chance.
 //! 4. One host fails once at a time: its windows do not overlap. Different hosts may fail together.
 //! 5. A call goes wrong in one way.
-//! 6. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
+//! 6. A link that is slow and a storage that is full are windows as well; a slow link still lets answers through, or it
+//!    would be a partition. A full storage counts as the lake's absence: no round can commit.
+//! 7. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
 //!    object, loses a synced record or answers with an old listing.
 //!
 //! Removing steps never breaks a rule: each bounds what is there.
@@ -32,17 +34,21 @@ impl Fault {
             Self::Crash { at_ms, restart_after_ms: for_ms, .. }
             | Self::Pause { at_ms, for_ms, .. }
             | Self::Partition { at_ms, for_ms, .. }
+            | Self::SlowLink { at_ms, for_ms, .. }
+            | Self::Full { at_ms, for_ms }
             | Self::Outage { at_ms, for_ms, .. } => at_ms.saturating_add(*for_ms),
         }
     }
 
-    /// The host that is away, and when; `None` for a call and for a partition, which takes nobody away from everybody.
+    /// The host that is away, and when; `None` for a call and for what happens to a link, which takes nobody
+    /// away from everybody.
     fn window(&self) -> Option<Window<'_>> {
         match self {
             Self::Crash { host, at_ms, restart_after_ms: for_ms }
             | Self::Pause { host, at_ms, for_ms }
             | Self::Outage { part: host, at_ms, for_ms } => Some(Window { host, at_ms: *at_ms, for_ms: *for_ms }),
-            Self::Call { .. } | Self::Partition { .. } => None,
+            Self::Full { at_ms, for_ms } => Some(Window { host: LAKE, at_ms: *at_ms, for_ms: *for_ms }),
+            Self::Call { .. } | Self::Partition { .. } | Self::SlowLink { .. } => None,
         }
     }
 }
@@ -51,12 +57,14 @@ impl CallFault {
     /// How long the fault itself lasts.
     pub(crate) fn lasts_ms(&self) -> u64 {
         match *self {
-            Self::Refuse | Self::RequestLost | Self::ReplyLost => 0,
+            Self::Refuse | Self::RequestLost | Self::ReplyLost | Self::ErrorAfter => 0,
             Self::Delay { by_ms } | Self::ReplyDelay { by_ms } => by_ms,
             Self::Duplicate { after_ms } => after_ms,
             Self::Reorder { at_most_ms } => at_most_ms,
             Self::CallerCrashesBefore { restart_after_ms }
             | Self::CallerCrashesAfter { restart_after_ms }
+            | Self::OtherCrashesBefore { restart_after_ms, .. }
+            | Self::OtherCrashesAfter { restart_after_ms, .. }
             | Self::CalleeCrashesBefore { restart_after_ms }
             | Self::CalleeCrashesAfter { restart_after_ms } => restart_after_ms,
         }
@@ -65,6 +73,15 @@ impl CallFault {
     /// Whether the called part dies of it.
     pub(crate) fn kills_callee(&self) -> bool {
         matches!(self, Self::CalleeCrashesBefore { .. } | Self::CalleeCrashesAfter { .. })
+    }
+
+    /// The part that dies of it besides the caller, where the call goes to `called`.
+    fn kills<'a>(&self, called: &'a str) -> Option<&'a str> {
+        match self {
+            Self::CalleeCrashesBefore { .. } | Self::CalleeCrashesAfter { .. } => Some(called),
+            Self::OtherCrashesBefore { host, .. } | Self::OtherCrashesAfter { host, .. } => Some(host.host()),
+            _ => None,
+        }
     }
 }
 
@@ -98,14 +115,14 @@ impl<'a> Budget<'a> {
             if self.calls.contains(at) {
                 return Err(format!("expected one fault a call, found a second one for {at}"));
             }
-            if let (true, Some((part, _))) = (what.kills_callee(), at.call.split_once('.')) {
+            if let Some(part) = at.call.split_once('.').and_then(|(called, _)| what.kills(called)) {
                 self.take_away(part, what.lasts_ms())?;
             }
             self.calls.insert(at);
             return Ok(());
         }
         let for_ms = match fault {
-            Fault::Partition { for_ms, .. } => *for_ms,
+            Fault::Partition { for_ms, .. } | Fault::SlowLink { for_ms, .. } => *for_ms,
             _ => fault.window().map_or(0, |window| window.for_ms),
         };
         if for_ms > chaos_ms / 2 {
@@ -164,6 +181,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Bystander;
     use super::*;
 
     fn outage(part: &str, at_ms: u64, for_ms: u64) -> Fault {
@@ -193,6 +211,10 @@ mod tests {
             at: CallAddress { caller: "w1".to_owned(), table: None, call: "store.append".to_owned(), nth },
             what: CallFault::CalleeCrashesAfter { restart_after_ms },
         };
+        let bystander = |restart_after_ms| Fault::Call {
+            at: CallAddress { caller: "tiering".to_owned(), table: None, call: "lake.put-data".to_owned(), nth: 1 },
+            what: CallFault::OtherCrashesAfter { host: Bystander::Store, restart_after_ms },
+        };
         let cases = [
             (
                 vec![outage("lake", 800, 101)],
@@ -201,6 +223,21 @@ mod tests {
             (vec![outage("tiering-1", 0, 451)], "at most half of the chaos phase, 450 ms, found 451 ms"),
             (vec![outage("store", 0, 200), callee(1, 101)], "`store` to be away for at most a third"),
             (vec![outage("lake", 0, 100), outage("lake", 99, 10)], "one fault at a time at `lake`"),
+            (
+                vec![Fault::Full { at_ms: 0, for_ms: 200 }, outage("lake", 300, 101)],
+                "`lake` to be away for at most a third",
+            ),
+            (
+                vec![Fault::SlowLink {
+                    from: "w1".to_owned(),
+                    to: "store".to_owned(),
+                    by_ms: 5,
+                    at_ms: 0,
+                    for_ms: 451,
+                }],
+                "at most half of the chaos phase, 450 ms, found 451 ms",
+            ),
+            (vec![outage("store", 0, 200), bystander(101)], "`store` to be away for at most a third"),
             (vec![callee(1, 10), callee(1, 20)], "one fault a call, found a second one for w1.store.append#1"),
         ];
         for (faults, expected) in cases {

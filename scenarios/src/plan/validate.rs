@@ -159,6 +159,7 @@ impl Plan {
                     super::CallFault::Refuse
                     | super::CallFault::RequestLost
                     | super::CallFault::ReplyLost
+                    | super::CallFault::ErrorAfter
                     | super::CallFault::Duplicate { .. } => Ok(()),
                     _ => positive("how long the call's fault lasts", what.lasts_ms()),
                 }
@@ -181,6 +182,20 @@ impl Plan {
                 }
                 positive("for_ms", *for_ms)
             }
+            Fault::SlowLink { from, to, by_ms, for_ms, .. } => {
+                self.check_host(from, sessions)?;
+                if to != LAKE {
+                    self.check_host(to, sessions)?;
+                }
+                if from == to {
+                    return Err(format!("expected a slow link between two hosts, found `{from}` on both sides"));
+                }
+                // There and back within the timeout, with what a healthy call takes.
+                let most_ms = self.system.call_timeout_ms.saturating_sub(2 * self.system.max_call_ms + 1) / 2;
+                between("by_ms", *by_ms, 1, most_ms)?;
+                positive("for_ms", *for_ms)
+            }
+            Fault::Full { for_ms, .. } => positive("for_ms", *for_ms),
             Fault::Outage { part, for_ms, .. } => {
                 if ![STORE, COORDINATOR, LAKE].contains(&part.as_str()) && !self.is_metastore(part) {
                     return Err(format!(

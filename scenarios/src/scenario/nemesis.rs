@@ -20,6 +20,10 @@ pub struct Nemeses {
     pub partitions: Vec<PartitionNemesis>,
     /// Parts refuse every call.
     pub outages: Vec<WindowNemesis>,
+    /// Links are slow.
+    pub slow_links: Vec<PartitionNemesis>,
+    /// The storage under the lake is full; `hosts` is `["lake"]`.
+    pub full: Vec<WindowNemesis>,
 }
 
 /// Calls that go wrong.
@@ -60,7 +64,11 @@ fn once() -> u64 {
     1
 }
 
-/// The kinds of [`crate::plan::CallFault`].
+fn both() -> Permille {
+    Permille(1000)
+}
+
+/// The kinds of [`crate::plan::CallFault`] that a scenario may draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallFaultKind {
@@ -74,6 +82,8 @@ pub enum CallFaultKind {
     RequestLost,
     /// The answer is lost.
     ReplyLost,
+    /// The effect happens and the answer is an error.
+    ErrorAfter,
     /// The request arrives twice.
     Duplicate,
     /// The request is overtaken.
@@ -91,7 +101,7 @@ pub enum CallFaultKind {
 impl CallFaultKind {
     /// Whether the kind has a duration.
     pub fn has_length(self) -> bool {
-        !matches!(self, Self::Refuse | Self::RequestLost | Self::ReplyLost)
+        !matches!(self, Self::Refuse | Self::RequestLost | Self::ReplyLost | Self::ErrorAfter)
     }
 }
 
@@ -111,7 +121,7 @@ pub struct WindowNemesis {
     pub lasts: Length,
 }
 
-/// Links that are cut for a while.
+/// Links that are cut, or slow, for a while.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionNemesis {
@@ -125,7 +135,8 @@ pub struct PartitionNemesis {
     pub from: Vec<Role>,
     /// The called side, any of them.
     pub to: Vec<Role>,
-    /// The share that cuts both directions.
+    /// The share that cuts both directions; a slow link is slow both ways.
+    #[serde(default = "both")]
     pub both_ways_permille: Permille,
     /// For how long.
     pub lasts: Length,
@@ -141,6 +152,8 @@ pub enum Role {
     Coordinator,
     /// The storage under the lake.
     Lake,
+    /// The database of a JDBC catalog; nobody in runs with another catalog.
+    Metastore,
     /// A tiering worker; as the caller of a call, all of them together.
     Tiering,
     /// A writer's session.
@@ -165,19 +178,20 @@ pub enum Length {
 }
 
 impl Nemeses {
-    /// Whether something goes wrong for the session of a story.
-    pub(super) fn strike_stories(&self) -> bool {
-        let windows = self.crashes.iter().chain(&self.pauses).flat_map(|group| &group.hosts);
-        let links = self.partitions.iter().flat_map(|group| group.from.iter().chain(&group.to));
+    /// Whether something goes wrong for somebody in this role.
+    pub(super) fn strike(&self, struck: Role) -> bool {
+        let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages).flat_map(|group| &group.hosts);
+        let links = self.partitions.iter().chain(&self.slow_links).flat_map(|group| group.from.iter().chain(&group.to));
         let callers = self.calls.iter().map(|group| &group.caller);
-        windows.chain(links).chain(callers).any(|role| *role == Role::Story)
+        windows.chain(links).chain(callers).any(|role| *role == struck)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages);
+        let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages).chain(&self.full);
+        let links = self.partitions.iter().chain(&self.slow_links);
         let names = (self.calls.iter().map(|group| &group.name))
             .chain(windows.clone().map(|group| &group.name))
-            .chain(self.partitions.iter().map(|group| &group.name));
+            .chain(links.clone().map(|group| &group.name));
         let mut names: Vec<&String> = names.collect();
         if names.is_empty() {
             return Err("expected at least one group under `nemeses`, found none".to_owned());
@@ -196,10 +210,13 @@ impl Nemeses {
             }
         }
         for group in &self.outages {
-            let is_part = |role| matches!(role, Role::Store | Role::Coordinator | Role::Lake);
+            let is_part = |role| matches!(role, Role::Store | Role::Coordinator | Role::Lake | Role::Metastore);
             check_roles("outages", &group.name, &group.hosts, is_part)?;
         }
-        for group in &self.partitions {
+        for group in &self.full {
+            check_roles("full", &group.name, &group.hosts, |role| role == Role::Lake)?;
+        }
+        for group in links {
             check_roles("partitions", &group.name, &group.from, |role| role != Role::Lake)?;
             check_roles("partitions", &group.name, &group.to, |role| !group.from.contains(&role))?;
         }
@@ -228,7 +245,7 @@ impl CallNemesis {
         for call in &self.calls {
             check_call(call).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
         }
-        check_roles("calls", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake))?;
+        check_roles("calls", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake | Role::Metastore))?;
         self.nth.check_within("nth", 1, 1000).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
         for fault in &self.kinds {
             if fault.kind.has_length() != fault.lasts.is_some() {

@@ -26,6 +26,10 @@ pub enum StoryKind {
     Lifecycle,
     /// Lake tables that become lake-stream tables, history included (P1–P8).
     Promotion,
+    /// Tables dropped and made again under the same name while tiering goes on (L12).
+    Recreate,
+    /// A table that no round can tier, beside healthy ones (F7).
+    BadTable,
 }
 
 impl StoryGroup {

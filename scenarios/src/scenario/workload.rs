@@ -61,6 +61,9 @@ pub struct TableGroup {
     /// The share that is partitioned by `dt`.
     #[serde(default = "never")]
     pub partitioned_permille: Permille,
+    /// The share of append tables without a number of buckets: whatever is written lies in bucket 0 (L10).
+    #[serde(default = "never")]
+    pub unaware_permille: Permille,
     /// Buckets of a partition, or of the table.
     pub buckets: Range,
     /// How many keys there are; for an append table, how many values of its bucket key.

@@ -8,7 +8,7 @@ use super::attempts::back_into_the_mode;
 use super::chaos::{REPLACE_VIAS, Read, overwrite, read_statement};
 use super::session::Cast;
 use super::tables::Table;
-use super::{Run, guards};
+use super::{Run, guards, stories};
 use crate::plan::{NEXT_POSITION, Phase, Step};
 use crate::scenario::TableKind;
 
@@ -79,7 +79,7 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
         let turn = tailer.turn(Phase::Healed);
         steps.push(turn.step(number as u64 * 50, CLOSING_DEADLINE_MS, changes(table.real_time(), 400)));
     }
-    if place.chance("patient", 0, PATIENT_PERMILLE) {
+    if stories::are_patient(run) || place.chance("patient", 0, PATIENT_PERMILLE) {
         steps.extend(patient_reads(run, cast));
     }
     steps.extend(guards::healed(run, cast));
@@ -89,13 +89,18 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
 /// Base reads after a healthy window of the whole declared bound, before which a base view promises nothing (F2). Not
 /// in every run: the wait is long.
 fn patient_reads(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
-    // What strikes at the last moment of the chaos may still be on its way for a call's patience.
-    let slack_ms = 2 * run.system.call_timeout_ms;
-    let bounds = run.system.bounds((run.tables.len() + run.stories.len()) as u64);
-    let at_ms = bounds.lake_freshness_ms + bounds.recovery_ms + slack_ms;
+    let at_ms = fresh_from_ms(run);
     let reader = &mut cast.readers[0];
     let read = |table: &Table| reader.turn(Phase::Healed).step(at_ms, CLOSING_DEADLINE_MS, select_base(table));
     run.tables.iter().map(read).collect()
+}
+
+/// From when on a base view must be fresh, in milliseconds from the healing.
+pub(super) fn fresh_from_ms(run: &Run<'_>) -> u64 {
+    // What strikes at the last moment of the chaos may still be on its way for a call's patience.
+    let slack_ms = 2 * run.system.call_timeout_ms;
+    let bounds = run.system.bounds((run.tables.len() + run.stories.len()) as u64);
+    bounds.lake_freshness_ms + bounds.recovery_ms + slack_ms
 }
 
 /// The drained phase.

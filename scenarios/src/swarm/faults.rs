@@ -1,11 +1,16 @@
 //! The faults of a run: which groups are on, how hot the run is, where each fault strikes. What a correct system might
 //! not survive is left out (rule 7).
+//!
+//! A group of calls draws on two levels: each call is armed in a run or not, and only at armed ones a fault strikes. So
+//! a run has few weak places, and each is hit again and again, rather than all of them once.
+
+use models::config::CatalogKind;
 
 use super::session::{Cast, Session};
 use super::stories::Story;
 use super::{Run, within};
 use crate::draw::Place;
-use crate::plan::calls::{CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, STORE, TIERING, tiering_worker};
+use crate::plan::calls::{CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, METASTORE, STORE, TIERING, tiering_worker};
 use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Step};
 use crate::scenario::{
     CallFaultKind, CallNemesis, Length, Nemeses, PartitionNemesis, Permille, Range, Role, WindowNemesis,
@@ -16,6 +21,9 @@ const FEWEST: u64 = 6;
 /// A run has at most so many.
 const MOST: usize = 40;
 
+/// In so many of a thousand runs a call of a group is armed.
+const ARMED_PERMILLE: u64 = 500;
+
 /// One group of a scenario, by the shape of its faults.
 #[derive(Clone, Copy)]
 enum Group<'a> {
@@ -24,16 +32,18 @@ enum Group<'a> {
     Pauses(&'a WindowNemesis),
     Partitions(&'a PartitionNemesis),
     Outages(&'a WindowNemesis),
+    SlowLinks(&'a PartitionNemesis),
+    Full(&'a WindowNemesis),
 }
 
 impl Group<'_> {
     fn head(&self) -> (&str, Permille, Range) {
         match self {
             Self::Calls(group) => (&group.name, group.on_permille, group.count),
-            Self::Crashes(group) | Self::Pauses(group) | Self::Outages(group) => {
+            Self::Crashes(group) | Self::Pauses(group) | Self::Outages(group) | Self::Full(group) => {
                 (&group.name, group.on_permille, group.count)
             }
-            Self::Partitions(group) => (&group.name, group.on_permille, group.count),
+            Self::Partitions(group) | Self::SlowLinks(group) => (&group.name, group.on_permille, group.count),
         }
     }
 }
@@ -42,13 +52,16 @@ fn groups(nemeses: &Nemeses) -> Vec<Group<'_>> {
     let calls = nemeses.calls.iter().map(Group::Calls);
     let hosts = nemeses.crashes.iter().map(Group::Crashes).chain(nemeses.pauses.iter().map(Group::Pauses));
     let links = nemeses.partitions.iter().map(Group::Partitions);
-    calls.chain(hosts).chain(links).chain(nemeses.outages.iter().map(Group::Outages)).collect()
+    let away = nemeses.outages.iter().map(Group::Outages);
+    let slow = nemeses.slow_links.iter().map(Group::SlowLinks);
+    calls.chain(hosts).chain(links).chain(away).chain(slow).chain(nemeses.full.iter().map(Group::Full)).collect()
 }
 
 /// The fault steps of the run.
 pub(super) fn faults(run: &Run<'_>, cast: &Cast) -> Vec<Step> {
     let all = groups(run.nemeses);
     let place_of = |group: &Group<'_>| run.draws.at("nemesis", group.head().0);
+    let all: Vec<Group<'_>> = all.into_iter().filter(|group| can_strike(run, *group)).collect();
     let mut on: Vec<Group<'_>> =
         all.iter().filter(|group| place_of(group).chance("on", 0, group.head().1.0)).copied().collect();
     if on.is_empty() {
@@ -83,14 +96,32 @@ pub(super) fn faults(run: &Run<'_>, cast: &Cast) -> Vec<Step> {
     taken.into_iter().map(|(id, fault)| Step { id: id.clone(), action: Action::Fault(fault.clone()) }).collect()
 }
 
+/// Whether somebody plays the role in this run.
+fn is_played(run: &Run<'_>, role: Role) -> bool {
+    role != Role::Metastore || run.catalog == CatalogKind::Jdbc
+}
+
+/// Whether the group finds somebody to strike.
+fn can_strike(run: &Run<'_>, group: Group<'_>) -> bool {
+    let some_of = |roles: &[Role]| roles.iter().any(|role| is_played(run, *role));
+    match group {
+        Group::Calls(_) => true,
+        Group::Crashes(group) | Group::Pauses(group) | Group::Outages(group) | Group::Full(group) => {
+            some_of(&group.hosts)
+        }
+        Group::Partitions(group) | Group::SlowLinks(group) => some_of(&group.from) && some_of(&group.to),
+    }
+}
+
 fn fault(run: &Run<'_>, cast: &Cast, group: Group<'_>, place: Place) -> Fault {
     let host = |site: &str, roles: &[Role]| {
-        let role = place.pick(site, 0, roles).copied().unwrap_or(Role::Store);
+        let played: Vec<Role> = roles.iter().copied().filter(|role| is_played(run, *role)).collect();
+        let role = place.pick(site, 0, &played).copied().unwrap_or(Role::Store);
         host_of(run, cast, role, place)
     };
     // The parts that everybody needs are away only briefly, so that several windows fit into their third.
     let window = |name: &str, lasts: Length| {
-        let share = if [STORE, COORDINATOR, LAKE].contains(&name) { 8 } else { 2 };
+        let share = if [STORE, COORDINATOR, LAKE, METASTORE].contains(&name) { 8 } else { 2 };
         let for_ms = length_ms(run, place, lasts, run.chaos_ms / share);
         (place.between_inclusive("at", 0, run.chaos_ms / 20, run.chaos_ms - for_ms), for_ms)
     };
@@ -119,6 +150,18 @@ fn fault(run: &Run<'_>, cast: &Cast, group: Group<'_>, place: Place) -> Fault {
                 for_ms,
             }
         }
+        Group::SlowLinks(group) => {
+            let (from, to) = (host("from", &group.from), host("to", &group.to));
+            let (at_ms, for_ms) = window(&from, group.lasts);
+            // Slow enough to outlast what depends on time, and never so slow that no answer comes.
+            let most_ms = (run.system.call_timeout_ms - 2 * run.system.max_call_ms - 1) / 2;
+            let by_ms = place.between_inclusive("by", 0, (most_ms / 10).max(1), most_ms.max(1));
+            Fault::SlowLink { from, to, by_ms, at_ms, for_ms }
+        }
+        Group::Full(group) => {
+            let (at_ms, for_ms) = window(LAKE, group.lasts);
+            Fault::Full { at_ms, for_ms }
+        }
         Group::Outages(group) => {
             let part = host("host", &group.hosts);
             let (at_ms, for_ms) = window(&part, group.lasts);
@@ -136,6 +179,7 @@ fn host_of(run: &Run<'_>, cast: &Cast, role: Role, place: Place) -> String {
         Role::Store => STORE.to_owned(),
         Role::Coordinator => COORDINATOR.to_owned(),
         Role::Lake => LAKE.to_owned(),
+        Role::Metastore => METASTORE.to_owned(),
         Role::Tiering => {
             tiering_worker(1 + place.below_exclusive("worker", 0, u64::from(run.system.tiering_workers)) as u32)
         }
@@ -147,8 +191,17 @@ fn host_of(run: &Run<'_>, cast: &Cast, role: Role, place: Place) -> String {
     }
 }
 
+/// The calls of a group that are armed in this run; at least one.
+fn armed<'a>(run: &Run<'_>, group: &'a CallNemesis) -> Vec<&'a String> {
+    let place = run.draws.at("nemesis", &group.name);
+    let is_armed = |index: usize| place.chance("site-armed", index as u64, ARMED_PERMILLE);
+    let armed: Vec<&String> =
+        (0..group.calls.len()).filter(|index| is_armed(*index)).map(|index| &group.calls[index]).collect();
+    if armed.is_empty() { place.pick("armed-site", 0, &group.calls).into_iter().collect() } else { armed }
+}
+
 fn address(run: &Run<'_>, cast: &Cast, group: &CallNemesis, place: Place) -> CallAddress {
-    let call = place.pick("call", 0, &group.calls).cloned().unwrap_or_default();
+    let call = place.pick("call", 0, &armed(run, group)).copied().cloned().unwrap_or_default();
     let caller =
         if group.caller == Role::Tiering { TIERING.to_owned() } else { host_of(run, cast, group.caller, place) };
     let table = match group.caller {
@@ -168,6 +221,7 @@ fn call_fault(run: &Run<'_>, group: &CallNemesis, place: Place) -> CallFault {
         CallFaultKind::Refuse => CallFault::Refuse,
         CallFaultKind::RequestLost => CallFault::RequestLost,
         CallFaultKind::ReplyLost => CallFault::ReplyLost,
+        CallFaultKind::ErrorAfter => CallFault::ErrorAfter,
         CallFaultKind::Delay => CallFault::Delay { by_ms: lasts_ms(4) },
         CallFaultKind::ReplyDelay => CallFault::ReplyDelay { by_ms: lasts_ms(4) },
         CallFaultKind::Duplicate => CallFault::Duplicate { after_ms: lasts_ms(4) },

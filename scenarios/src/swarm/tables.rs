@@ -21,8 +21,8 @@ use crate::scenario::{CatalogMix, Range, TableGroup, TableKind, Workload};
 const SECRET_OPTION: &str = "kms.access-key-secret";
 /// Ids from here on are never written.
 const FIRST_ABSENT_ID: u64 = 1_000_000;
-/// A partition that receives nothing but deletes of absent keys.
-const ABSENT_PARTITION: &str = "2026-12-31";
+/// The day of January 2026 that names a partition which receives nothing but deletes of absent keys.
+const ABSENT_DAY: u64 = 31;
 /// How many values `v` has, NULL aside.
 const VALUES: u64 = 12;
 
@@ -33,6 +33,8 @@ pub(super) struct Table {
     pub kind: TableKind,
     columns: Arc<[Arc<str>]>,
     key_columns: Arc<[Arc<str>]>,
+    /// The type of `dt`: a day as STRING, or as the INT of its year, month and day.
+    day_type: DataType,
     /// The values of `dt`; empty where the table has no partitions.
     partitions: Vec<Value>,
     /// The values of `v`.
@@ -69,6 +71,7 @@ const SMALL_APPEND: TableGroup = TableGroup {
     kind: TableKind::Append,
     count: Range::new(1, 1),
     partitioned_permille: crate::scenario::Permille(0),
+    unaware_permille: crate::scenario::Permille(0),
     buckets: Range::new(1, 2),
     keys: Range::new(4, 20),
 };
@@ -83,6 +86,12 @@ pub(super) fn with_secret(name: &str, keyed: bool, partitioned: bool, enabled: b
     let mut table = Table::with_extras(name, &group, 0, enabled, 1000, draws);
     table.schema.options.insert(SECRET_OPTION.to_owned(), format!("{SENTINEL}-of-{name}"));
     table
+}
+
+/// A table of one bucket, without partitions.
+pub(super) fn in_one_bucket(name: &str, keyed: bool, enabled: bool, draws: Draws) -> Table {
+    let kind = if keyed { TableKind::Key } else { TableKind::Append };
+    Table::new(name, &TableGroup { kind, buckets: Range::new(1, 1), ..SMALL_APPEND }, 0, enabled, draws)
 }
 
 /// Tables that declare the mode on the lake side only.
@@ -114,6 +123,8 @@ impl Table {
         let place = draws.at("plan", name);
         let is_key = group.kind == TableKind::Key;
         let partitioned = place.chance("partitioned", 0, group.partitioned_permille.0);
+        let day_types = [(2, DataType::STRING), (1, DataType::Int)];
+        let day_type = place.pick_weighted("day-type", 0, &day_types).cloned().unwrap_or(DataType::STRING);
         let column = |name: &str, data_type, nullable| Column { name: name.to_owned(), data_type, nullable };
         let mut columns = vec![
             column("id", DataType::BigInt, !is_key),
@@ -127,15 +138,19 @@ impl Table {
             }
         }
         if partitioned {
-            columns.push(column("dt", DataType::STRING, !is_key));
+            columns.push(column("dt", day_type.clone(), !is_key));
         }
         let keyed = |on: bool, names: &[&str]| {
             if on { names.iter().map(|name| (*name).to_owned()).collect() } else { Vec::new() }
         };
         let mut options = BTreeMap::new();
-        options.insert(BUCKET.to_owned(), within(place, "buckets", 0, group.buckets).to_string());
-        if !is_key {
-            options.insert(BUCKET_KEY.to_owned(), "id".to_owned());
+        if !is_key && place.chance("unaware", 0, group.unaware_permille.0) {
+            options.insert(BUCKET.to_owned(), "-1".to_owned());
+        } else {
+            options.insert(BUCKET.to_owned(), within(place, "buckets", 0, group.buckets).to_string());
+            if !is_key {
+                options.insert(BUCKET_KEY.to_owned(), "id".to_owned());
+            }
         }
         if enabled {
             options.insert(LAKESTREAM_ENABLED.to_owned(), "true".to_owned());
@@ -152,7 +167,8 @@ impl Table {
             columns: schema.column_names(),
             key_columns: schema.primary_key.iter().map(|name| Arc::from(name.as_str())).collect(),
             kind: group.kind,
-            partitions: (1..=partitions).map(|day| Value::string(&format!("2026-01-{day:02}"))).collect(),
+            partitions: (1..=partitions).map(|number| day(&day_type, number)).collect(),
+            day_type,
             values: (0..VALUES).map(|value| Value::string(&format!("v{value}"))).collect(),
             keys_exclusive: within(place, "keys", 0, group.keys),
             hot_permille: if place.chance("skewed", 0, 500) { 700 } else { 0 },
@@ -189,6 +205,11 @@ impl Table {
     /// One of the table's partitions.
     pub(super) fn partition(&self, place: Place, occurrence: u64) -> Option<&Value> {
         place.pick("dt", occurrence, &self.partitions)
+    }
+
+    /// A value of `dt` that no row ever has.
+    pub(super) fn no_partition(&self) -> Value {
+        day(&self.day_type, ABSENT_DAY - 1)
     }
 
     /// Distinct ids and partitions for the rows of one statement: within a batch no key comes twice, so that the order
@@ -238,7 +259,7 @@ impl Table {
     /// `count` keys that never are, now and then in a partition of their own.
     pub(super) fn absent_keys(&self, place: Place, count: u64) -> RowSet {
         let own_partition = (!self.partitions.is_empty() && place.chance("absent-partition", 0, 300))
-            .then(|| Value::string(ABSENT_PARTITION));
+            .then(|| day(&self.day_type, ABSENT_DAY));
         let partition = own_partition.as_ref().or_else(|| self.partition(place, 0));
         let first = FIRST_ABSENT_ID + place.below_exclusive("absent", 0, 50);
         let rows = (0..count).map(|number| key_row(first + number, partition));
@@ -265,6 +286,14 @@ impl Table {
             _ => ("v", self.value(place, 0)),
         };
         Filter::from([(name.to_owned(), value)])
+    }
+}
+
+/// A day of January 2026 as a value of this type.
+fn day(day_type: &DataType, number: u64) -> Value {
+    match day_type {
+        DataType::Int => Value::Int(20_260_100 + number as i64),
+        _ => Value::string(&format!("2026-01-{number:02}")),
     }
 }
 

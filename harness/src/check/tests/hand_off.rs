@@ -182,3 +182,21 @@ fn l11_an_acked_commit_is_in_the_chain() {
     chain(story.registered(4, 0, 0));
     story.violates("L11");
 }
+
+#[test]
+fn l16_retention_removes_only_what_was_tiered() {
+    let story = |start: u64| {
+        let mut story = Story::append();
+        story.write(&[(1, 10)]).write(&[(2, 20)]).registered(1, 1, 1).log(start, 2);
+        story
+    };
+    let argument = story(2).violates("L16");
+    assert!(argument.contains("up to 1 only"), "{argument}");
+    story(1).holds("L16");
+    story(0).says_nothing("L16");
+    // What is removed may be empty batches, if all of it is known.
+    let mut empty = Story::append();
+    empty.write(&[(1, 10)]).write(&[(3, 30)]).registered(1, 1, 1);
+    empty.changes("earliest", "p", &[("+I", (1, 10), Some(0)), ("+I", (3, 30), Some(3))]).log(3, 4);
+    empty.says_no_violation("L16");
+}

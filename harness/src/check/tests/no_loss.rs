@@ -84,6 +84,27 @@ fn l2_the_drained_base_table_holds_what_was_acked() {
 }
 
 #[test]
+fn l2_a_drain_that_was_given_up_had_the_time_that_the_system_declares() {
+    let argument = Story::append().write(&[(1, 10)]).phase("gave-up").base(Some(1), &[]).violates("L2");
+    assert!(argument.contains("the drain was given up"), "{argument}");
+    Story::append().write(&[(1, 10)]).phase("gave-up").base(Some(1), &[(1, 10)]).holds("L2");
+}
+
+#[test]
+fn l18_clean_up_leaves_what_is_reachable() {
+    let files = |cleaned: bool, orphans: &[&str]| {
+        let mut story = Story::append();
+        story.event(json!({"event": "files", "table": "db.t", "findings": [], "orphans": orphans, "cleaned": cleaned}));
+        story
+    };
+    let argument = files(true, &["db.db/t/bucket-0/data-1.parquet"]).violates("L18");
+    assert!(argument.contains("data-1.parquet first"), "{argument}");
+    files(true, &[]).holds("L18");
+    // Without a clean-up orphans are listed, and no more.
+    files(false, &["db.db/t/bucket-0/data-1.parquet"]).says_nothing("L18");
+}
+
+#[test]
 fn l2_overwrites_remove_what_was_there_and_nothing_that_came_after() {
     let story = || {
         let mut story = Story::append();

@@ -129,6 +129,12 @@ impl Story {
         self
     }
 
+    /// The next event comes at the moment of the last one.
+    pub fn same_moment(&mut self) -> &mut Self {
+        self.at_ms -= 1;
+        self
+    }
+
     pub fn wait(&mut self, ms: u64) -> &mut Self {
         self.at_ms += ms;
         self
@@ -272,6 +278,19 @@ impl Story {
         let findings = self.findings();
         assert!(findings.judgements[property].judged > 0, "{property} was not judged: {findings:#?}");
         assert_blameless(&findings);
+    }
+
+    /// The property is not violated, whatever is said of others.
+    #[track_caller]
+    pub fn says_no_violation(&self, property: &str) {
+        let findings = self.findings();
+        assert!(findings.judgements[property].violations.is_empty(), "{findings:#?}");
+    }
+
+    /// The property was not judged, whatever is said of others.
+    #[track_caller]
+    pub fn says_nothing_of(&self, property: &str) {
+        assert_eq!(self.findings().judgements[property].judged, 0, "{property} was judged");
     }
 
     /// The property was not judged, and no other is violated.

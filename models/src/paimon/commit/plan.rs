@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::contract::{Failure, FailureCode, PartitionValues};
+use crate::defects::Defect;
 use crate::paimon::index_manifest::DELETION_VECTORS_INDEX;
 use crate::paimon::live_files::{FileIdentity, Manifest, identity, replay};
 use crate::paimon::overwrite::{BoundScope, all_live};
@@ -115,6 +116,8 @@ impl PaimonTable {
         match committable.base_snapshot_id {
             None => Ok(Vec::new()),
             Some(base_id) if base_id == latest.id => Ok(scope.deletes(live)),
+            // Planted bug overwrite-drops-concurrent: the newest snapshot's files go, whoever added them.
+            Some(_) if self.lake.defects.has(Defect::OverwriteDropsConcurrent) => Ok(scope.deletes(live)),
             Some(base_id) => {
                 let base = self.snapshot(base_id).await?;
                 let planned = scope.deletes(&self.manifest_reader().live_files(&base).await?);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use crate::concurrently;
 use crate::contract::{DataType, Failure};
+use crate::defects::Defect;
 
 use super::super::PaimonTable;
 use super::super::data_file::KeyValue;
@@ -93,7 +94,10 @@ impl<'a> TreeCompaction<'a> {
             table,
             steps,
             output_level,
-            drops_deletes: output_level >= highest || options.deletion_vectors,
+            // Planted bug delete-dropped-early: every level passes for the lowest.
+            drops_deletes: output_level >= highest
+                || options.deletion_vectors
+                || table.lake.defects.has(Defect::DeleteDroppedEarly),
             marks_replaced: options.deletion_vectors,
             keeps_first: table.merge_options()?.function.hides_level_zero(),
             older,

@@ -55,7 +55,7 @@ impl PaimonTable {
         }
         let paths: Vec<String> = going.iter().map(|id| self.directory.changelog(*id)).collect();
         let goes = |head: &Head| head.kind == HeadKind::Changelog && paths.contains(&head.path);
-        let survey = Survey::take(objects, &self.directory.on_main()).await?;
+        let survey = Survey::take(&self.lake, &self.directory.on_main()).await?;
         let doomed = survey.doomed(goes, |_| false)?;
         // From here on files may be gone, so no failure is definite any more.
         let stays = ids.iter().copied().find(|id| *id >= end_exclusive);

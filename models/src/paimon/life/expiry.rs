@@ -70,7 +70,7 @@ impl PaimonTable {
         let objects = &*self.lake.objects;
         let paths: Vec<String> = ids.iter().map(|id| self.directory.snapshot(*id)).collect();
         let goes = |head: &Head| head.kind == HeadKind::Snapshot && paths.contains(&head.path);
-        let survey = Survey::take(objects, &self.directory.on_main()).await?;
+        let survey = Survey::take(&self.lake, &self.directory.on_main()).await?;
         let doomed = survey.doomed(goes, |_| leave_changelogs)?;
         // From here on files may be gone, so no failure is definite any more.
         delete_in_order(objects, &doomed).await.map_err(Failure::made_indefinite)?;

@@ -159,6 +159,18 @@ impl Graph {
         files
     }
 
+    /// The data files that a head's own commit says that it deleted.
+    pub(super) fn deleted_by(&self, head: &Head) -> Files {
+        let mut files = Files::default();
+        let Some(snapshot) = self.snapshot_of(head) else { return files };
+        let delta = [&snapshot.delta_manifest_list];
+        let manifests = self.manifests_of(delta, &mut Files::default(), &mut Unreadable::new());
+        let entries = manifests.iter().flat_map(|manifest| manifest.iter());
+        let deleted = entries.filter(|entry| entry.kind == FileKind::Delete);
+        self.insert_data_files(Stage::DataFile, deleted, &mut files);
+        files
+    }
+
     fn manifests_of<'a>(
         &self,
         lists: impl IntoIterator<Item = &'a String>,

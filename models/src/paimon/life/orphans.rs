@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::concurrently;
 use crate::contract::{Failure, ObjectStore};
+use crate::defects::Defect;
 
 use super::super::PaimonTable;
 use super::super::directory::TableDirectory;
@@ -36,10 +37,17 @@ impl PaimonTable {
     /// `older_than_ms` ago; returns what was deleted. A definite failure means that nothing was.
     pub async fn remove_orphans(&self, earlier: &OrphansSeen, older_than_ms: u64) -> Result<Vec<String>, Failure> {
         let now = self.find_orphans().await.map_err(before_any_effect)?;
-        if now.seen_at_ms.saturating_sub(earlier.seen_at_ms) < older_than_ms {
+        // Planted bug orphan-clean-races: what nothing leads to goes, however new it is.
+        let races = self.lake.defects.has(Defect::OrphanCleanRaces);
+        let earlier = if races { &now } else { earlier };
+        if !races && now.seen_at_ms.saturating_sub(earlier.seen_at_ms) < older_than_ms {
             return Ok(Vec::new());
         }
-        let old: Vec<String> = now.files.intersection(&earlier.files).cloned().collect();
+        let mut old: Vec<String> = now.files.intersection(&earlier.files).cloned().collect();
+        // Planted bug abort-leaves-files: data files are taken for somebody's who is about to commit them.
+        if self.lake.defects.has(Defect::AbortLeavesFiles) {
+            old.retain(|path| !path.contains("/bucket-"));
+        }
         let deletes = old.iter().map(|path| self.lake.objects.delete(path));
         let outcomes: Result<(), Failure> = concurrently::all(deletes).await.into_iter().collect();
         outcomes.map_err(Failure::made_indefinite)?;

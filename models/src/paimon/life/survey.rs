@@ -7,27 +7,30 @@ use std::collections::BTreeSet;
 
 use crate::concurrently;
 use crate::contract::{Failure, ObjectStore};
+use crate::defects::{Defect, Defects};
 
 use super::super::directory::TableDirectory;
-use super::super::lake_access::before_any_effect;
+use super::super::lake_access::{LakeAccess, before_any_effect};
 use super::files::Files;
 use super::graph::{Graph, Unreadable};
-use super::heads::Head;
+use super::heads::{Head, HeadKind};
 
 /// All heads of a table, on all branches, and all that they lead to.
 pub(super) struct Survey {
     listed: BTreeSet<String>,
     heads: Vec<Head>,
     graph: Graph,
+    defects: Defects,
 }
 
 impl Survey {
     /// Reads all heads. Nothing has changed yet, so every failure is definite.
-    pub(super) async fn take(objects: &dyn ObjectStore, main: &TableDirectory) -> Result<Self, Failure> {
+    pub(super) async fn take(lake: &LakeAccess, main: &TableDirectory) -> Result<Self, Failure> {
+        let objects = &*lake.objects;
         let listed = objects.list(main.root()).await.map_err(before_any_effect)?;
         let heads = Head::all(main, &listed);
         let graph = Graph::load(objects, main, &listed, heads.iter().cloned()).await.map_err(before_any_effect)?;
-        Ok(Self { listed: listed.into_iter().collect(), heads, graph })
+        Ok(Self { listed: listed.into_iter().collect(), heads, graph, defects: lake.defects.clone() })
     }
 
     /// The files that only heads lead to that go, as far as they exist. A head that goes on as a changelog still needs
@@ -45,8 +48,18 @@ impl Survey {
                 if goes_on_as_changelog(head) {
                     held.extend(self.graph.held_as_changelog(head, &mut unreadable).paths().cloned());
                 }
-            } else {
+            // Planted bug expiry-ignores-tag: a tag keeps nothing.
+            } else if head.kind != HeadKind::Tag || !self.defects.has(Defect::ExpiryIgnoresTag) {
                 held.extend(self.graph.held_by(head, &mut unreadable).paths().cloned());
+            }
+        }
+        // Planted bug expiry-deletes-live: what a later snapshot says that it deleted goes, though the same snapshot
+        // added it again at another level.
+        if self.defects.has(Defect::ExpiryDeletesLive) {
+            for head in self.heads.iter().filter(|head| !goes(head)) {
+                self.graph.deleted_by(head).paths().for_each(|path| {
+                    held.remove(path);
+                });
             }
         }
         if let Some((file, reason)) = unreadable.into_iter().next() {

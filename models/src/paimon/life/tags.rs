@@ -90,7 +90,7 @@ impl PaimonTable {
             objects.delete(&path).await?;
             return Ok(true);
         }
-        let survey = Survey::take(objects, &self.directory.on_main()).await?;
+        let survey = Survey::take(&self.lake, &self.directory.on_main()).await?;
         let doomed = survey.doomed(|head: &Head| head.path == path, |_| false)?;
         objects.delete(&path).await?;
         delete_in_order(objects, &doomed).await.map_err(Failure::made_indefinite)?;

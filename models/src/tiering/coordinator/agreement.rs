@@ -37,7 +37,9 @@ pub(super) async fn expect_same_snapshot(
         return Ok(());
     }
     let own = match &newest {
-        Some(newest) => own_lake_snapshot(newest, table.table_id, lake_table.schema()).map_err(nothing_changed)?,
+        Some(newest) => {
+            own_lake_snapshot(newest, table.table_id, lake_table.schema(), defects).map_err(nothing_changed)?
+        }
         None => None,
     };
     if let Some(unregistered) = own

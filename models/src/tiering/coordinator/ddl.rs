@@ -99,6 +99,10 @@ pub(super) async fn alter_options(
     let (set, reset) = &in_the_lakes_words(set, reset);
     let mode = switched_mode(set, reset);
     let table = coordinator.store.table(path).await.map_err(nothing_changed)?;
+    // Planted bug enabled-without-lake-table: the options change first, and stay where the lake is in the way.
+    if mode == Some(true) && coordinator.defects.has(Defect::EnabledWithoutLakeTable) {
+        coordinator.store.alter_options(path, set, reset).await?;
+    }
     if let Some(enable) = mode {
         switch_lake(coordinator, &table, enable).await?;
     }

@@ -39,6 +39,10 @@ async fn adopt(coordinator: &TieringCoordinator, path: &TablePath, schema: &Tabl
     if let Some(what) = differing_layout(table.schema(), schema) {
         return Err(taken(path, &format!("one with another {what}")));
     }
+    // Planted bug adopts-old-table: outside the mode, what a lake table of this name holds is nobody's concern.
+    if coordinator.defects.has(Defect::AdoptsOldTable) && !schema.lakestream_enabled() {
+        return Ok(());
+    }
     if first_system.is_none() && table.schema().lakestream_enabled() != schema.lakestream_enabled() {
         let found = if schema.lakestream_enabled() { "one that is not in" } else { "one that is in" };
         return Err(taken(path, &format!("{found} lake-stream mode")));

@@ -26,7 +26,7 @@ use crate::contract::{
     ColumnChange, Coordinator, Environment, Failure, Host, RoundEnd, Store, StoreTable, TableId, TablePath,
     TableSchema, TieringAssignment,
 };
-use crate::defects::Defects;
+use crate::defects::{Defect, Defects};
 use crate::paimon::Catalog;
 use crate::points::Point;
 
@@ -43,10 +43,16 @@ pub struct TieringCoordinator {
 }
 
 /// What a crash takes away.
-#[derive(Default)]
 struct Volatile {
     states: TieringStates,
     listing: Listing,
+}
+
+impl Volatile {
+    /// Nothing known yet.
+    fn with(defects: &Defects) -> Self {
+        Self { states: TieringStates::new(defects.has(Defect::EpochZero)), listing: Listing::default() }
+    }
 }
 
 /// What the coordinator knows about the store's list of tables.
@@ -69,7 +75,8 @@ impl TieringCoordinator {
         config: CoordinatorConfig,
         defects: Defects,
     ) -> Self {
-        let (epochs, volatile) = Default::default();
+        let epochs = RefCell::default();
+        let volatile = RefCell::new(Volatile::with(&defects));
         Self { store, catalog, environment, config, defects, epochs, volatile }
     }
 
@@ -211,7 +218,7 @@ impl Coordinator for TieringCoordinator {
 #[async_trait(?Send)]
 impl Host for TieringCoordinator {
     fn crash(&self) {
-        self.volatile.replace(Volatile::default());
+        self.volatile.replace(Volatile::with(&self.defects));
     }
 
     async fn run(&self) {

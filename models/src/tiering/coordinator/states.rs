@@ -24,6 +24,8 @@ pub(super) struct TieringStates {
     tables: BTreeMap<TableId, Tracked>,
     /// The pending tables, the next one first.
     queue: VecDeque<TableId>,
+    /// Planted bug epoch-zero; `false` in the reference.
+    keeps_stale_entries: bool,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,11 @@ struct Holder {
 }
 
 impl TieringStates {
+    /// No tables yet. `keeps_stale_entries` is the planted bug epoch-zero.
+    pub(super) fn new(keeps_stale_entries: bool) -> Self {
+        Self { keeps_stale_entries, ..Self::default() }
+    }
+
     /// Tiers this table from `due_ms` on. Of a table that is known already only the definition is taken over; its state
     /// and its holder stay.
     pub(super) fn track(&mut self, table: StoreTable, due_ms: u64) {
@@ -74,6 +81,10 @@ impl TieringStates {
 
     fn keep(&mut self, keep: impl Fn(&Tracked) -> bool) {
         self.tables.retain(|_, tracked| keep(tracked));
+        // Planted bug epoch-zero: an entry outlives the table that it was for.
+        if self.keeps_stale_entries {
+            return;
+        }
         let tables = &self.tables;
         self.queue.retain(|table_id| tables.contains_key(table_id));
     }
@@ -118,8 +129,18 @@ impl TieringStates {
         now_ms: u64,
         next_epoch: impl FnOnce(&TablePath) -> u64,
     ) -> Option<TieringAssignment> {
+        // Planted bug epoch-zero: an entry whose table is gone waits for it to come back.
+        if self.keeps_stale_entries {
+            let tables = &self.tables;
+            let known = self.queue.iter().position(|table_id| tables.contains_key(table_id))?;
+            self.queue.rotate_left(known);
+        }
         let table_id = self.queue.pop_front()?;
         let tracked = self.tables.get_mut(&table_id)?;
+        // It is then handed out as if nobody had the table.
+        if self.keeps_stale_entries && !matches!(tracked.state, State::Pending) {
+            return Some(TieringAssignment { table: tracked.table.clone(), epoch: 0 });
+        }
         let epoch = next_epoch(&tracked.table.path);
         tracked.state = State::Tiering(Holder { worker: worker.to_owned(), epoch, began_ms: now_ms, heard_ms: now_ms });
         Some(TieringAssignment { table: tracked.table.clone(), epoch })

@@ -3,14 +3,16 @@
 //!
 //! A story is retold in many runs, each time in another variant. This module never knows how a run of one ended.
 
+mod bad_table;
 mod layouts;
 mod lifecycle;
 mod promotion;
+mod recreate;
 mod statements;
 
 use models::contract::{Side, Statement, TablePath};
 
-use super::closing::CLOSING_DEADLINE_MS;
+use super::closing::{self, CLOSING_DEADLINE_MS};
 use super::session::{Session, Turn};
 use super::tables::{self, Table};
 use super::{Run, within};
@@ -24,23 +26,41 @@ const BESIDE_MS: u64 = 60;
 /// How far apart the statements of a story are that is told when all is healed, in milliseconds.
 const HEALED_PAUSE_MS: u64 = 30;
 
+/// How long after the moment from which others must be fresh a patient story ends, in milliseconds: the reads that look
+/// for it have begun and ended by then.
+const PATIENCE_MS: u64 = 500;
+
 /// A statement to be, once its turn has come.
 type Make = Box<dyn Fn(&Table, &Turn) -> Statement>;
+
+/// One statement of a tale.
+struct Part {
+    make: Make,
+    /// Whether it follows its predecessor at once, without the pause between two statements.
+    at_once: bool,
+}
 
 /// What is told.
 #[derive(Default)]
 struct Tale {
     /// In order.
-    main: Vec<Make>,
+    main: Vec<Part>,
     /// By another session, each soon after the statement of this number in `main` has begun.
     beside: Vec<(usize, Make)>,
     /// When all is healed, by the first session again.
     end: Vec<Make>,
+    /// Whether the end waits until a read of another table must be as fresh as the system promises.
+    patient: bool,
 }
 
 impl Tale {
     fn then(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
-        self.main.push(Box::new(make));
+        self.main.push(Part { make: Box::new(make), at_once: false });
+    }
+
+    /// As soon as the statement that was told last has ended.
+    fn at_once(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
+        self.main.push(Part { make: Box::new(make), at_once: true });
     }
 
     /// At the same time as the statement that was told last.
@@ -72,7 +92,9 @@ impl Story {
     pub(super) fn called(&self) -> TablePath {
         match self.kind {
             StoryKind::Lifecycle => lifecycle::path(&self.table),
-            StoryKind::Layouts | StoryKind::Promotion => self.table.path.clone(),
+            StoryKind::Layouts | StoryKind::Promotion | StoryKind::Recreate | StoryKind::BadTable => {
+                self.table.path.clone()
+            }
         }
     }
 }
@@ -94,6 +116,8 @@ fn story(group: &StoryGroup, number: u64, draws: Draws) -> Story {
         StoryKind::Layouts => ("layout", Side::Store, true),
         StoryKind::Lifecycle => ("life", Side::Lake, false),
         StoryKind::Promotion => ("promo", Side::Lake, false),
+        StoryKind::Recreate => ("again", Side::Store, true),
+        StoryKind::BadTable => ("bad", Side::Store, true),
     };
     let name = format!("{word}{number}");
     let place = draws.at("story", &name);
@@ -104,6 +128,8 @@ fn story(group: &StoryGroup, number: u64, draws: Draws) -> Story {
         StoryKind::Layouts => layouts::tale(place),
         StoryKind::Lifecycle => lifecycle::tale(place),
         StoryKind::Promotion => promotion::tale(&table, place),
+        StoryKind::Recreate => recreate::tale(place),
+        StoryKind::BadTable => bad_table::tale(place),
     };
     Story {
         kind: group.kind,
@@ -116,6 +142,11 @@ fn story(group: &StoryGroup, number: u64, draws: Draws) -> Story {
     }
 }
 
+/// Whether one of them waits until others must be fresh.
+pub(super) fn are_patient(run: &Run<'_>) -> bool {
+    run.stories.iter().any(|story| story.tale.patient)
+}
+
 /// The steps of the stories that are told while faults strike.
 pub(super) fn chaos(run: &mut Run<'_>) -> Vec<Step> {
     let (chaos_ms, deadline_ms) = (run.chaos_ms, run.deadline_ms);
@@ -124,10 +155,11 @@ pub(super) fn chaos(run: &mut Run<'_>) -> Vec<Step> {
         let Story { table, session, other, tale, .. } = story;
         let pause_ms = chaos_ms * 9 / 10 / (tale.main.len() as u64 + 1);
         let mut begins_ms = Vec::new();
-        for (number, make) in tale.main.iter().enumerate() {
+        for (number, part) in tale.main.iter().enumerate() {
             let turn = session.turn(Phase::Chaos);
-            let at_ms = number as u64 * pause_ms + turn.place.below_exclusive("at", 0, pause_ms.max(1));
-            let statement = make(table, &turn);
+            let drawn_ms = number as u64 * pause_ms + turn.place.below_exclusive("at", 0, pause_ms.max(1));
+            let at_ms = begins_ms.last().copied().filter(|_| part.at_once).unwrap_or(drawn_ms);
+            let statement = (part.make)(table, &turn);
             steps.push(turn.step(at_ms, deadline_ms, statement));
             begins_ms.push(at_ms);
         }
@@ -145,13 +177,16 @@ pub(super) fn chaos(run: &mut Run<'_>) -> Vec<Step> {
 /// The steps of the other stories, and how those from the chaos end.
 pub(super) fn healed(run: &mut Run<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
+    let fresh_ms = closing::fresh_from_ms(run);
     for story in &mut run.stories {
         let Story { table, session, other, tale, in_chaos, .. } = story;
         let (main, beside) = if *in_chaos { (&[][..], &[][..]) } else { (&tale.main[..], &tale.beside[..]) };
-        for (number, make) in main.iter().chain(&tale.end).enumerate() {
+        let makes = main.iter().map(|part| &part.make);
+        for (number, make) in makes.chain(&tale.end).enumerate() {
             let turn = session.turn(Phase::Healed);
             let statement = make(table, &turn);
-            steps.push(turn.step(number as u64 * HEALED_PAUSE_MS, CLOSING_DEADLINE_MS, statement));
+            let waits_ms = if tale.patient && number >= main.len() { fresh_ms + PATIENCE_MS } else { 0 };
+            steps.push(turn.step(waits_ms + number as u64 * HEALED_PAUSE_MS, CLOSING_DEADLINE_MS, statement));
         }
         let mut at_ms = 0;
         for (number, make) in beside {

@@ -94,7 +94,7 @@ fn in_steps(tale: &mut Tale, place: Place) {
 fn partitions(tale: &mut Tale, place: Place) {
     match place.pick("selection", 0, &["some", "some", "none-such", "twice"]) {
         Some(&"none-such") => {
-            tale.then(|table, _| promote(&table.path, Some(vec![day(Value::string("1999-01-01"))])));
+            tale.then(|table, _| promote(&table.path, Some(vec![day(table.no_partition())])));
         }
         Some(&"twice") => {
             tale.then(|table, turn| {
@@ -135,7 +135,7 @@ fn refused(tale: &mut Tale, place: Place) {
     }
     if place.chance("no-partitions", 0, 300) {
         // The selection of a partition where there are none, or of an append table's.
-        tale.then(|table, _| promote(&table.path, Some(vec![day(Value::string("2026-01-01"))])));
+        tale.then(|table, _| promote(&table.path, Some(vec![day(table.no_partition())])));
     }
 }
 

@@ -1,0 +1,76 @@
+//! What goes wrong in the plans of the library: everybody is struck who can be, and few weak places are hit again and
+//! again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use models::config::CatalogKind;
+use scenarios::plan::{Fault, Plan};
+
+const SEEDS: u64 = 40;
+
+fn plans(scenario: &str) -> Vec<Plan> {
+    let scenario = scenarios::find(scenario).unwrap();
+    (0..SEEDS).map(|seed| scenario.plan(seed)).collect()
+}
+
+/// In how many of the plans there is such a fault.
+fn having(plans: &[Plan], is: impl Fn(&Fault) -> bool) -> usize {
+    plans.iter().filter(|plan| plan.faults().any(|(_, fault)| is(fault))).count()
+}
+
+#[test]
+fn the_metastore_is_struck_where_there_is_one() {
+    let plans = plans("ddl-races");
+    let strikes = |plan: &Plan, kind: &str| {
+        plan.faults().any(|(_, fault)| {
+            let (Fault::Crash { host, .. } | Fault::Pause { host, .. } | Fault::Outage { part: host, .. }) = fault
+            else {
+                return false;
+            };
+            host == "metastore" && fault.kind() == kind
+        })
+    };
+    for kind in ["crash", "pause", "outage"] {
+        let (with, without): (Vec<&Plan>, Vec<&Plan>) =
+            plans.iter().partition(|plan| plan.catalog.kind == CatalogKind::Jdbc);
+        assert!(without.iter().all(|plan| !strikes(plan, kind)), "{kind}");
+        assert!(with.iter().filter(|plan| strikes(plan, kind)).count() >= 4, "{kind}");
+    }
+}
+
+#[test]
+fn parts_and_clients_stand_still_and_clients_die() {
+    for scenario in ["network", "store-crash"] {
+        let plans = plans(scenario);
+        let dies = |letter: char| {
+            having(
+                &plans,
+                |fault| matches!(fault, Fault::Crash { host, .. } if host.starts_with(letter) && host.len() == 2),
+            )
+        };
+        assert!(dies('w') >= 6 && dies('r') >= 6, "{scenario}: {} {}", dies('w'), dies('r'));
+        let stands = having(&plans, |fault| matches!(fault, Fault::Pause { host, .. } if host == "store"));
+        assert!(stands >= 6, "{scenario}: {stands}");
+    }
+    let plans = plans("network");
+    let stands = having(&plans, |fault| matches!(fault, Fault::Pause { host, .. } if host == "coordinator"));
+    assert!(stands >= 4, "{stands}");
+}
+
+/// Two levels: a call is armed in a run or not, and then struck or not.
+#[test]
+fn a_group_strikes_some_calls_in_one_run_and_others_in_another() {
+    let mut struck: BTreeMap<BTreeSet<String>, usize> = BTreeMap::new();
+    for plan in plans("network") {
+        let calls = plan.faults().filter_map(|(id, fault)| match fault {
+            Fault::Call { at, .. } if id.starts_with("worker-calls-") => Some(at.call.clone()),
+            _ => None,
+        });
+        *struck.entry(calls.collect()).or_default() += 1;
+    }
+    let all: BTreeSet<&String> = struck.keys().flatten().collect();
+    assert_eq!(all.len(), 6, "{all:?}");
+    // Of a group of six calls a run seldom strikes more than four, and runs differ.
+    let few: usize = struck.iter().filter(|(calls, _)| calls.len() <= 4).map(|(_, count)| count).sum();
+    assert!(few >= 36 && struck.len() >= 8, "{few} {}", struck.len());
+}
