@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use models::defects::{Defect, Defects};
 use scenarios::scenario::Scenario;
 
+use crate::campaign::canaries::Canaries;
 use crate::campaign::schedule::{Schedule, SeedRange, Shard};
 use crate::campaign::seed::SeedOutcome;
 use crate::campaign::{CampaignOptions, campaign};
@@ -98,8 +99,12 @@ pub fn search(defect: Defect, start: u64, library: &[&Scenario], options: Matrix
     let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
     let schedule = Schedule::new(&weights, SeedRange::Total(options.seeds), Shard::WHOLE)
         .beginning_at(start.saturating_mul(SEEDS_BETWEEN_STARTS));
-    let campaign_options =
-        CampaignOptions { defects: Defects::from_iter([defect]), double_percent: 0, jobs: options.jobs };
+    let campaign_options = CampaignOptions {
+        defects: Defects::from_iter([defect]),
+        double_percent: 0,
+        jobs: options.jobs,
+        canaries: Canaries::default(),
+    };
     let mut row = Row { defect, start, seeds: 0, hit: None, first_violation: None, troubled_seeds: 0, trouble: None };
     campaign(
         &scenarios,
@@ -171,6 +176,7 @@ mod tests {
             findings: Findings { judgements, ..Findings::default() },
             capabilities: Vec::new(),
             trouble: None,
+            canary: None,
             evidence: None,
         }
     }

@@ -77,6 +77,7 @@ fn bad_input_ends_with_64_and_a_sentence() {
         (&["certify", "--jobs", "0"], &["--jobs", "at least 1, found 0"]),
         (&["certify", "--max-failures", "x"], &["--max-failures", "a whole number like 3, found \"x\""]),
         (&["certify", "--resume", "x"], &["--resume"]),
+        (&["certify", "--canaries", "missing.json"], &["the canaries in missing.json cannot be read"]),
         (&["certify", "--until-covered", "--scenario", "append"], &["--until-covered", "--scenario"]),
         (&["defects", "--defect", "rt-cache"], &["unknown defect \"rt-cache\", did you mean \"rt-cached\"?"]),
         (&["defects", "--seeds", "0"], &["--seeds", "at least 1, found 0"]),
@@ -333,8 +334,13 @@ fn the_kill_matrix_says_where_each_bug_is_found_and_the_seed_replays() {
         assert_eq!(status(&replayed), 1, "{}", stdout(&replayed));
         assert_eq!(trace_hash(&stdout(&replayed)), row["trace_hash"].as_str().unwrap());
     }
-    let alone = call(place.path(), &[&["defects", "--json", "--jobs", "1"][..], &chosen].concat());
+    let recording = ["defects", "--json", "--jobs", "1", "--record", "canaries.json"];
+    let alone = call(place.path(), &[&recording[..], &chosen].concat());
     assert_eq!(stdout(&alone), json, "whatever the number of jobs");
+    let recorded: serde_json::Value =
+        serde_json::from_slice(&fs::read(place.path().join("canaries.json")).unwrap()).unwrap();
+    let first = &answer["matrix"][0];
+    assert_eq!(recorded["rt-cached"], format!("{}@{}", first["scenario"].as_str().unwrap(), first["seed"]));
 }
 
 #[test]

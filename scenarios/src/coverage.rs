@@ -1,6 +1,6 @@
 //! Every step at which the library can let something go wrong: which kind of fault, at which call or to whom.
 //!
-//! The set is read off the scenarios' nemeses, so it holds neither a step that no run can reach nor lacks one that some
+//! The set is read off the scenarios' nemeses and crash points, so it holds neither a step that no run can reach nor lacks one that some
 //! run can. It knows no run: who counts what struck asks [`FaultStep::of`] for the step of a fault that did.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use crate::plan::CallAddress;
 use crate::plan::calls::{COORDINATOR, LAKE, METASTORE, STORE, TIERING};
-use crate::scenario::{Nemeses, Role};
+use crate::scenario::{Nemeses, Role, Scenario};
+use crate::swarm::crash_points;
 
 /// Everybody who is no part of the system: writers, readers, stories.
 const CLIENT: &str = "client";
@@ -37,13 +38,19 @@ impl FaultStep {
 
 /// All steps of the library's scenarios.
 pub fn fault_steps() -> &'static BTreeSet<FaultStep> {
-    static STEPS: LazyLock<BTreeSet<FaultStep>> =
-        LazyLock::new(|| crate::library().iter().flat_map(|scenario| steps(&scenario.nemeses)).collect());
+    static STEPS: LazyLock<BTreeSet<FaultStep>> = LazyLock::new(|| crate::library().iter().flat_map(steps).collect());
     &STEPS
 }
 
-/// The steps of one scenario.
-fn steps(nemeses: &Nemeses) -> BTreeSet<FaultStep> {
+/// The steps of one scenario: those of its nemeses, or those of its crash points. Pairs of points have no other steps
+/// than the points.
+fn steps(scenario: &Scenario) -> BTreeSet<FaultStep> {
+    let points = scenario.crash_points.filter(|kind| !kind.pairs).map(crash_points).unwrap_or_default();
+    let points = points.iter().flatten().map(|(at, what)| FaultStep::of(what.kind(), &at.to_string()));
+    points.chain(steps_of_nemeses(&scenario.nemeses)).collect()
+}
+
+fn steps_of_nemeses(nemeses: &Nemeses) -> BTreeSet<FaultStep> {
     let mut steps = BTreeSet::new();
     for group in &nemeses.calls {
         for call in &group.calls {
@@ -52,14 +59,22 @@ fn steps(nemeses: &Nemeses) -> BTreeSet<FaultStep> {
             steps.extend(kinds.map(|kind| FaultStep { kind, step: step.clone() }));
         }
     }
-    for (kind, groups) in [("crash", &nemeses.crashes), ("pause", &nemeses.pauses), ("outage", &nemeses.outages)] {
+    let windows = [
+        ("crash", &nemeses.crashes),
+        ("pause", &nemeses.pauses),
+        ("outage", &nemeses.outages),
+        ("capacity-full", &nemeses.full),
+    ];
+    for (kind, groups) in windows {
         let hosts = groups.iter().flat_map(|group| &group.hosts);
         steps.extend(hosts.map(|host| FaultStep { kind: kind.to_owned(), step: class_of_role(*host) }));
     }
-    for group in &nemeses.partitions {
-        let ends = group.from.iter().flat_map(|from| group.to.iter().map(move |to| (*from, *to)));
-        let links = ends.map(|(from, to)| link(&class_of_role(from), &class_of_role(to)));
-        steps.extend(links.map(|step| FaultStep { kind: "partition".to_owned(), step }));
+    for (kind, groups) in [("partition", &nemeses.partitions), ("slow-link", &nemeses.slow_links)] {
+        for group in groups {
+            let ends = group.from.iter().flat_map(|from| group.to.iter().map(move |to| (*from, *to)));
+            let links = ends.map(|(from, to)| link(&class_of_role(from), &class_of_role(to)));
+            steps.extend(links.map(|step| FaultStep { kind: kind.to_owned(), step }));
+        }
     }
     steps
 }

@@ -2,6 +2,7 @@
 //!
 //! A run never sees a thread but its own. What a campaign finds never depends on how many workers it has.
 
+pub mod canaries;
 pub mod conclusion;
 pub mod coverage;
 pub mod histogram;
@@ -17,6 +18,7 @@ use models::defects::Defects;
 use scenarios::scenario::Scenario;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use canaries::Canaries;
 use schedule::{Pair, Schedule};
 use seed::{SeedOutcome, run_seed};
 
@@ -29,6 +31,8 @@ pub struct CampaignOptions {
     pub double_percent: u64,
     /// How many workers; at least 1.
     pub jobs: usize,
+    /// What is run in place of some of the seeds.
+    pub canaries: Canaries,
 }
 
 /// How many seeds each worker may be ahead of the oldest seed that is not yet added up.
@@ -84,6 +88,9 @@ pub fn campaign(
 fn run_pair(scenarios: &[&Scenario], pair: Pair, options: &CampaignOptions) -> SeedOutcome {
     let scenario = scenarios[pair.scenario];
     let name = &scenario.name;
+    if let Some(canary) = options.canaries.in_place_of(name, pair) {
+        return canary.run();
+    }
     let double = xxh3_64_with_seed(name.as_bytes(), pair.seed) % 100 < options.double_percent;
     run_seed(name, pair.seed, || scenario.plan(pair.seed), &options.defects, double)
 }

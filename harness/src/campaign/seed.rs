@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use models::defects::Defects;
+use models::defects::{Defect, Defects};
 use scenarios::plan::Plan;
 
 use crate::check::{Findings, check};
@@ -32,6 +32,8 @@ pub struct SeedOutcome {
     pub capabilities: Vec<String>,
     /// Why the seed says nothing about the system: the harness failed, or the second run differed.
     pub trouble: Option<String>,
+    /// The bug that was planted to see whether it is found; `None` for a seed of the campaign's own.
+    pub canary: Option<Defect>,
     /// The run itself; absent where trouble left none.
     pub evidence: Option<Box<Evidence>>,
 }
@@ -67,6 +69,7 @@ impl SeedOutcome {
             findings: Findings::default(),
             capabilities: Vec::new(),
             trouble: Some(trouble),
+            canary: None,
             evidence: None,
         }
     }
@@ -107,6 +110,7 @@ fn judge(scenario: &str, seed: u64, plan: Plan, first: RunResult, defects: &Defe
         findings: check(&first.history),
         capabilities: first.history.header.capabilities.clone(),
         trouble,
+        canary: None,
         evidence: Some(Box::new(Evidence { plan, history: first.history })),
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use models::defects::Defect;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::coverage::Coverage;
@@ -33,6 +34,8 @@ pub struct Tally {
     pub totals: Totals,
     /// What was reached.
     pub coverage: Coverage,
+    /// How many canaries were found. One that was not is trouble.
+    pub canaries_found: u64,
     digest: u128,
     kept_per_property: u64,
 }
@@ -217,13 +220,32 @@ impl Tally {
             capabilities: BTreeSet::new(),
             totals: Totals::default(),
             coverage: Coverage::default(),
+            canaries_found: 0,
             digest: 0,
             kept_per_property,
         }
     }
 
+    /// Adds what a canary came to. Nothing of it counts but whether its bug was seen.
+    fn add_canary(&mut self, outcome: &SeedOutcome, defect: Defect) {
+        if outcome.trouble.is_none() && outcome.violated().any(|id| defect.properties().contains(&id)) {
+            self.canaries_found += 1;
+            return;
+        }
+        let expected = defect.properties().join(" or ");
+        let message = match &outcome.trouble {
+            Some(trouble) => trouble.clone(),
+            None => "nothing of it was violated".to_owned(),
+        };
+        let message = format!("the canary {defect} passed: expected a violation of {expected}; {message}");
+        self.troubles.push(Trouble { seed: outcome.name(), message });
+    }
+
     /// Adds the next seed in schedule order; only `properties` count.
     pub fn add(&mut self, mut outcome: SeedOutcome, properties: &BTreeSet<&'static str>) {
+        if let Some(defect) = outcome.canary {
+            return self.add_canary(&outcome, defect);
+        }
         outcome.findings.judgements.retain(|id, _| properties.contains(id));
         let name = outcome.name();
         let chained = [&self.digest.to_be_bytes()[..], &outcome.trace_hash.to_be_bytes()[..], name.as_bytes()].concat();
@@ -355,6 +377,7 @@ mod tests {
             findings: Findings { judgements: judgements.iter().cloned().collect(), ..Findings::default() },
             capabilities: Vec::new(),
             trouble: None,
+            canary: None,
             evidence: None,
         }
     }
@@ -416,6 +439,20 @@ mod tests {
         assert_eq!(tally.verdict(property("L3")), Verdict::NotExercised);
         assert_eq!(tally.troubles[0].seed, "steady@0");
         assert_eq!((tally.totals.seeds, tally.totals.judged_seeds), (1, 0));
+    }
+
+    #[test]
+    fn a_canary_counts_only_by_its_own_property() {
+        let canary = |judgements: &[(&'static str, Judgement)]| SeedOutcome {
+            canary: Some(Defect::RtCached),
+            ..outcome(3, judgements)
+        };
+        let found = tally(vec![canary(&[("F1", failed())])]);
+        assert_eq!((found.canaries_found, found.troubles.len(), found.totals.seeds), (1, 0, 0));
+        assert_eq!(found.verdict(property("F1")), Verdict::NotExercised, "the bug is not the system's");
+        let passed_by = tally(vec![canary(&[("F1", passed()), ("L3", failed())])]);
+        assert_eq!(passed_by.canaries_found, 0);
+        assert!(passed_by.troubles[0].message.starts_with("the canary rt-cached passed: expected a violation of F1"));
     }
 
     #[test]

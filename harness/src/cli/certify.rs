@@ -15,7 +15,8 @@ use super::SystemOptions;
 use super::console::Console;
 use super::status::{CommandError, Status};
 use super::{names, values};
-use crate::campaign::schedule::{Schedule, SeedRange, Shard};
+use crate::campaign::canaries::Canaries;
+use crate::campaign::schedule::{Schedule, SeedRange, Shard, seed_of};
 use crate::campaign::seed::SeedOutcome;
 use crate::campaign::tally::Tally;
 use crate::campaign::{CampaignOptions, campaign};
@@ -46,6 +47,14 @@ pub struct Options {
     /// Begin no seed after so long, like 90s, 5m or 1h; without --seeds there is no other end
     #[arg(long, value_name = "DURATION", env = "LAKESTREAM_CERTIFY_TIME", value_parser = values::duration)]
     time: Option<Duration>,
+    /// Count the seeds of each scenario from this one: a number, or any text, which is hashed [default: 0]; without an
+    /// effect on a range
+    #[arg(long, value_name = "SEED", env = "LAKESTREAM_CERTIFY_FROM")]
+    from: Option<String>,
+    /// Run a canary in place of one seed in a hundred: a planted bug on a seed that shows it, as `defects --record`
+    /// wrote it. One that passes is trouble
+    #[arg(long, value_name = "FILE", env = "LAKESTREAM_CERTIFY_CANARIES")]
+    canaries: Option<PathBuf>,
     /// Go on after 1000 seeds until every required point of `list coverage` is reached (or --time is over)
     #[arg(long, env = "LAKESTREAM_CERTIFY_UNTIL_COVERED", value_parser = clap::builder::FalseyValueParser::new(),
           conflicts_with_all = ["scenarios", "properties", "seeds", "shard"])]
@@ -85,6 +94,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
         defects: names::defects(&options.system.defects)?,
         double_percent: options.double,
         jobs: jobs(options.jobs),
+        canaries: options.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default(),
     };
     let range = match (&options.seeds, options.time) {
         (Some(range), _) => range.clone(),
@@ -96,6 +106,10 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
 
     let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
     let schedule = Schedule::new(&weights, range, options.shard.unwrap_or(Shard::WHOLE));
+    let schedule = match options.from.as_deref() {
+        Some(seed) => schedule.beginning_at(seed_of(seed)),
+        None => schedule,
+    };
     let bar = console.progress(schedule.size());
     let begun = Instant::now();
     let ids = selection.ids();
@@ -156,6 +170,13 @@ impl Options {
             && self.system.defects.is_empty()
             && self.shard.is_none_or(|shard| shard == Shard::WHOLE)
     }
+}
+
+/// The canaries of a file.
+fn canaries(file: &Path) -> Result<Canaries, CommandError> {
+    let read = fs::read_to_string(file).map_err(|error| error.to_string());
+    let canaries = read.and_then(|text| Canaries::parse(&text));
+    canaries.map_err(|error| CommandError::usage(format!("the canaries in {} cannot be read: {error}", file.display())))
 }
 
 /// Whether a campaign that goes on until all is covered may end.

@@ -1,21 +1,22 @@
 //! `defects`: the kill matrix, printed while it is made.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use models::defects::Defect;
-use scenarios::scenario::Scenario;
 use serde_json::{Value, json};
 
 use super::certify::jobs;
 use super::console::Console;
 use super::status::{CommandError, Status};
 use super::{names, values};
+use crate::campaign::canaries::record;
 use crate::matrix::{MatrixOptions, Row, search};
-use crate::report::bundle::trace_hash_text;
+use crate::report::bundle::{self, trace_hash_text};
 use crate::report::paint::Paint;
 use crate::report::paragraph::wrapped;
-use crate::report::{grouped, seed_count};
+use crate::report::{grouped, seed_count, whole_files};
 
 /// The options of `defects`.
 #[derive(Debug, Args)]
@@ -32,6 +33,9 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value = "1", env = "LAKESTREAM_CERTIFY_STARTS",
           value_parser = values::count_from_1)]
     starts: u64,
+    /// Write where each bug was found to this file, for `certify --canaries`
+    #[arg(long, value_name = "FILE", env = "LAKESTREAM_CERTIFY_RECORD")]
+    record: Option<PathBuf>,
     /// How many seeds run at once [default: one a core]
     #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
     jobs: Option<u16>,
@@ -45,7 +49,7 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
         names::defects(&options.defects)?.iter().collect()
     };
     let matrix = MatrixOptions { seeds: options.seeds, starts: options.starts, jobs: jobs(options.jobs) };
-    let library: Vec<&Scenario> = scenarios::library().iter().collect();
+    let library = names::scenarios(&[])?;
     let table = Table { id_width: chosen.iter().map(|defect| defect.id().len()).max().unwrap_or(0) };
     let paint = console.paint();
     let searches = chosen.len() as u64 * options.starts;
@@ -69,6 +73,9 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
         }
     }
     bar.finish_and_clear();
+    if let Some(file) = &options.record {
+        write_canaries(file, &rows)?;
+    }
     if console.json() {
         let text = serde_json::to_string_pretty(&machine(&rows, options))
             .map_err(|error| CommandError::trouble(error.to_string()))?;
@@ -76,6 +83,13 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
     }
     console.people(&conclusion(&rows, paint))?;
     Ok(status(&rows))
+}
+
+/// Writes the first hit of each bug that was found.
+fn write_canaries(file: &Path, rows: &[Row]) -> Result<(), CommandError> {
+    let hits = rows.iter().rev().filter_map(|row| Some((row.defect, row.hit.as_ref()?.name())));
+    let written = bundle::pretty(&record(hits)).and_then(|text| whole_files::write_file(file, &text));
+    written.map_err(|error| CommandError::trouble(format!("{} cannot be written: {error}", file.display())))
 }
 
 /// A search that ends without the expected property, or not with it among the first, is a bug not found; a seed that

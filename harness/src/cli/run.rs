@@ -12,6 +12,7 @@ use super::certify::{jobs, unwritable};
 use super::console::Console;
 use super::status::{CommandError, Status};
 use super::{names, values};
+use crate::campaign::canaries::Canaries;
 use crate::campaign::schedule::{Schedule, SeedRange, Shard, seed_of};
 use crate::campaign::seed::SeedOutcome;
 use crate::campaign::tally::KeptSeed;
@@ -55,6 +56,7 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
         defects: names::defects(&options.system.defects)?,
         double_percent: 100,
         jobs: jobs(options.jobs),
+        canaries: Canaries::default(),
     };
     if options.trace {
         console.reserve_stdout();

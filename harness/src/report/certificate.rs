@@ -117,6 +117,7 @@ struct Runs {
     seeds_with_fault_percent: Option<f64>,
     seeds_with_crash_between_commit_and_registration_percent: Option<f64>,
     faults_struck: BTreeMap<&'static str, u64>,
+    canaries_found: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -249,5 +250,6 @@ fn runs(summary: &Summary<'_>) -> Runs {
             totals.judged_seeds,
         ),
         faults_struck: totals.faults_by_kind.clone(),
+        canaries_found: summary.tally.canaries_found,
     }
 }

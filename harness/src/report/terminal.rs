@@ -165,6 +165,8 @@ fn shares(tally: &Tally, paint: Paint) -> String {
     let totals = &tally.totals;
     let share = |part, whole| percent(part, whole).map_or("–".to_owned(), |percent| format!("{percent:.1} %"));
     let mean = |sum| mean(sum, totals.judged_seeds).map_or("–".to_owned(), decimal);
+    let canaries = [("canaries, each found".to_owned(), grouped(tally.canaries_found))];
+    let canaries = canaries.into_iter().filter(|_| tally.canaries_found > 0);
     let lines = [
         (format!("runs with ≥ {LONG_RUN_STATEMENTS} statements"), share(totals.long_runs, totals.judged_seeds)),
         ("tiering rounds committed, mean a run".to_owned(), mean(totals.rounds_committed)),
@@ -180,7 +182,7 @@ fn shares(tally: &Tally, paint: Paint) -> String {
     ];
     let mut text = paint.bold("the runs");
     text.push('\n');
-    for (what, value) in lines {
+    for (what, value) in lines.into_iter().chain(canaries) {
         let _ = writeln!(text, "{what:<56} {value:>9}");
     }
     text.push('\n');

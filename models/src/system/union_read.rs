@@ -167,6 +167,10 @@ impl<'a> UnionSource<'a> {
             Err(failure) => return Err(failure),
         };
         let (mut lake_rows, mut tail) = (lake_rows?, tail);
+        let is_in_lake = lake_rows.values().any(|rows| !rows.is_empty());
+        if is_in_lake && tail.iter().any(|(_, records)| !records.is_empty()) {
+            self.client.lake.environment.reached(Point::UnionOfBoth);
+        }
         let defects = &self.client.lake.defects;
         // Planted bug lake-only-partition-missing: only partitions that the store has are returned.
         if defects.has(Defect::LakeOnlyPartitionMissing) {
@@ -175,10 +179,6 @@ impl<'a> UnionSource<'a> {
         // Planted bug merge-drops-tail: the merge stops when the lake's side ends.
         if defects.has(Defect::MergeDropsTail) && self.table.schema().has_primary_key() {
             drop_beyond_lake(self.table.schema(), &lake_rows, &mut tail);
-        }
-        let is_in_lake = lake_rows.values().any(|rows| !rows.is_empty());
-        if is_in_lake && tail.iter().any(|(_, records)| !records.is_empty()) {
-            self.client.lake.environment.reached(Point::UnionOfBoth);
         }
         let rows = union(self.table.schema(), filter, lake_rows, tail);
         Ok(Some(UnionRows { rows, snapshot_id: lake.snapshot.map(|snapshot| snapshot.id) }))
