@@ -18,7 +18,7 @@ use models::config::{CatalogConfig, SystemConfig};
 use models::contract::{Bounds, Side, Statement, TablePath, TableSchema};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use survivable::Budget;
+pub(crate) use survivable::{Budget, MAY_BE_TORN};
 
 /// The version of the plan format that this build writes.
 pub const PLAN_VERSION: u32 = 1;
@@ -269,6 +269,11 @@ pub enum CallFault {
     },
     /// The effect happens and the part answers at once that something broke: the caller cannot know.
     ErrorAfter,
+    /// Only the beginning of what was to be written arrives, and the caller cannot know.
+    TornWrite {
+        /// How many thousandths of the bytes arrive; less than all.
+        permille: u16,
+    },
     /// A host that is neither caller nor called dies just before the effect.
     OtherCrashesBefore {
         /// Who dies.
@@ -340,6 +345,7 @@ impl CallFault {
             Self::RequestLost => "request-lost",
             Self::ReplyLost => "reply-lost",
             Self::ErrorAfter => "error-after",
+            Self::TornWrite { .. } => "torn-write",
             Self::OtherCrashesBefore { .. } => "other-crashes-before",
             Self::OtherCrashesAfter { .. } => "other-crashes-after",
             Self::Duplicate { .. } => "duplicate",

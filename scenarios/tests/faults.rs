@@ -57,6 +57,21 @@ fn parts_and_clients_stand_still_and_clients_die() {
     assert!(stands >= 4, "{stands}");
 }
 
+#[test]
+fn writes_are_torn_links_are_slow_and_the_storage_is_full() {
+    let lake_storage = plans("lake-storage");
+    let call =
+        |wanted: &'static str| move |fault: &Fault| matches!(fault, Fault::Call { what, .. } if what.kind() == wanted);
+    let counts = [
+        having(&lake_storage, call("torn-write")),
+        having(&lake_storage, call("error-after")),
+        having(&lake_storage, |fault| matches!(fault, Fault::Full { .. })),
+        having(&plans("network"), |fault| matches!(fault, Fault::SlowLink { .. })),
+        having(&plans("append"), call("error-after")),
+    ];
+    assert!(counts.iter().all(|count| *count >= 8), "{counts:?}");
+}
+
 /// Two levels: a call is armed in a run or not, and then struck or not.
 #[test]
 fn a_group_strikes_some_calls_in_one_run_and_others_in_another() {

@@ -5,6 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use models::contract::TablePath;
 use scenarios::plan::{Action, CallFault, Fault, Plan};
 
@@ -20,6 +21,8 @@ pub struct Faults {
     slow: RefCell<Vec<(String, String, u64)>>,
     /// How many windows in which the lake is full are open.
     full: Cell<usize>,
+    /// How much of the write that is being delivered right now arrives.
+    tearing: Cell<Option<u16>>,
 }
 
 impl Faults {
@@ -67,6 +70,17 @@ impl Faults {
     pub fn speed_up(&self, from: &str, to: &str, by_ms: u64) {
         remove_first(&self.slow, &(from.to_owned(), to.to_owned(), by_ms));
         remove_first(&self.slow, &(to.to_owned(), from.to_owned(), by_ms));
+    }
+
+    /// The next delivery is a write of which so many thousandths arrive.
+    pub fn tear(&self, permille: u16) {
+        self.tearing.set(Some(permille));
+    }
+
+    /// What is left of these bytes if the delivery that begins now is torn; `None` if it is not.
+    pub fn torn(&self, bytes: &Bytes) -> Option<Bytes> {
+        let permille = usize::from(self.tearing.take()?);
+        Some(bytes.slice(..bytes.len() * permille / 1000))
     }
 
     /// Whether the lake takes no object.

@@ -138,6 +138,9 @@ impl Journey {
         if let Some(CallFault::OtherCrashesBefore { host, restart_after_ms }) = parcel.fault {
             self.crash_other(host, restart_after_ms);
         }
+        if let Some(CallFault::TornWrite { permille }) = parcel.fault {
+            self.network.faults.tear(permille);
+        }
         let outcome = match &self.callee {
             None => Some(deliver(request).await),
             Some(host) => {

@@ -468,6 +468,12 @@ macro_rules! lake_call {
 }
 
 impl LakePort {
+    /// Leaves the beginning of an object, and an error that does not say so.
+    async fn tear(objects: &dyn ObjectStore, path: &str, beginning: Bytes) -> Result<(), Failure> {
+        objects.put(path, beginning).await?;
+        Err(Failure::internal(format!("{path}: the connection broke while the object was written")))
+    }
+
     /// Tells the books what a successful write was.
     fn written(network: &Network, worker: &Rc<str>, role_is_tiering: bool, path: &str) {
         match classify(path) {
@@ -510,7 +516,11 @@ impl ObjectStore for LakePort {
         self.network
             .call(&self.edge, lake_call!("put", kind), table, request, move |(path, bytes)| {
                 let (objects, network, worker) = (objects.clone(), network.clone(), worker.clone());
+                let torn = network.faults.torn(&bytes);
                 Box::pin(async move {
+                    if let Some(beginning) = torn {
+                        return Self::tear(&*objects, &path, beginning).await;
+                    }
                     objects.put(&path, bytes).await?;
                     Self::written(&network, &worker, is_tiering, &path);
                     Ok(())
@@ -527,7 +537,15 @@ impl ObjectStore for LakePort {
         self.network
             .call(&self.edge, lake_call!("put", kind), table, request, move |(path, bytes)| {
                 let (objects, network, worker) = (objects.clone(), network.clone(), worker.clone());
+                let torn = network.faults.torn(&bytes);
                 Box::pin(async move {
+                    if let Some(beginning) = torn {
+                        // What is there already stays as it is.
+                        return match objects.exists(&path).await? {
+                            true => Ok(false),
+                            false => Self::tear(&*objects, &path, beginning).await.map(|()| true),
+                        };
+                    }
                     let created = objects.put_if_absent(&path, bytes).await?;
                     if created {
                         Self::written(&network, &worker, is_tiering, &path);

@@ -8,8 +8,10 @@
 //! 5. A call goes wrong in one way.
 //! 6. A link that is slow and a storage that is full are windows as well; a slow link still lets answers through, or it
 //!    would be a partition. A full storage counts as the lake's absence: no round can commit.
-//! 7. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
-//!    object, loses a synced record or answers with an old listing.
+//! 7. A write may be torn only where nothing but a name that nobody was told yet, or a hint, leads to the object: data
+//!    files, manifests, manifest lists, hints. Snapshots and schemas are put whole or not at all.
+//! 8. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
+//!    object whose writer was answered, loses a synced record or answers with an old listing.
 //!
 //! Removing steps never breaks a rule: each bounds what is there.
 
@@ -17,6 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::{COORDINATOR, LAKE, METASTORE, STORE};
 use super::{Action, CallAddress, CallFault, Fault, Plan};
+
+/// The writes of which a part may arrive.
+pub(crate) const MAY_BE_TORN: [&str; 4] =
+    ["lake.put-data", "lake.put-manifest", "lake.put-manifest-list", "lake.put-hint"];
 
 /// When something is wrong with one host.
 struct Window<'a> {
@@ -57,7 +63,7 @@ impl CallFault {
     /// How long the fault itself lasts.
     pub(crate) fn lasts_ms(&self) -> u64 {
         match *self {
-            Self::Refuse | Self::RequestLost | Self::ReplyLost | Self::ErrorAfter => 0,
+            Self::Refuse | Self::RequestLost | Self::ReplyLost | Self::ErrorAfter | Self::TornWrite { .. } => 0,
             Self::Delay { by_ms } | Self::ReplyDelay { by_ms } => by_ms,
             Self::Duplicate { after_ms } => after_ms,
             Self::Reorder { at_most_ms } => at_most_ms,
@@ -112,6 +118,9 @@ impl<'a> Budget<'a> {
             ));
         }
         if let Fault::Call { at, what } = fault {
+            if matches!(what, CallFault::TornWrite { .. }) && !MAY_BE_TORN.contains(&at.call.as_str()) {
+                return Err(format!("expected a write that may be torn ({}), found {at}", MAY_BE_TORN.join(", ")));
+            }
             if self.calls.contains(at) {
                 return Err(format!("expected one fault a call, found a second one for {at}"));
             }
@@ -211,6 +220,11 @@ mod tests {
             at: CallAddress { caller: "w1".to_owned(), table: None, call: "store.append".to_owned(), nth },
             what: CallFault::CalleeCrashesAfter { restart_after_ms },
         };
+        let torn = |call: &str| Fault::Call {
+            at: CallAddress { caller: "tiering".to_owned(), table: None, call: call.to_owned(), nth: 1 },
+            what: CallFault::TornWrite { permille: 500 },
+        };
+        assert_eq!(refusal(&[torn("lake.put-manifest"), torn("lake.put-hint")]), None);
         let bystander = |restart_after_ms| Fault::Call {
             at: CallAddress { caller: "tiering".to_owned(), table: None, call: "lake.put-data".to_owned(), nth: 1 },
             what: CallFault::OtherCrashesAfter { host: Bystander::Store, restart_after_ms },
@@ -238,6 +252,7 @@ mod tests {
                 "at most half of the chaos phase, 450 ms, found 451 ms",
             ),
             (vec![outage("store", 0, 200), bystander(101)], "`store` to be away for at most a third"),
+            (vec![torn("lake.put-snapshot")], "a write that may be torn (lake.put-data, lake.put-manifest, "),
             (vec![callee(1, 10), callee(1, 20)], "one fault a call, found a second one for w1.store.append#1"),
         ];
         for (faults, expected) in cases {

@@ -156,6 +156,7 @@ impl Plan {
                     return Err(format!("expected a called host that can die, found the lake in {at}"));
                 }
                 match what {
+                    super::CallFault::TornWrite { permille } => between("permille", u64::from(*permille), 0, 999),
                     super::CallFault::Refuse
                     | super::CallFault::RequestLost
                     | super::CallFault::ReplyLost

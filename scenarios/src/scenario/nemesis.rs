@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use super::{Permille, Range};
+use crate::plan::MAY_BE_TORN;
 use crate::plan::calls::check_call;
 
 /// What goes wrong, by the shape of the fault.
@@ -84,6 +85,8 @@ pub enum CallFaultKind {
     ReplyLost,
     /// The effect happens and the answer is an error.
     ErrorAfter,
+    /// The beginning of an object arrives.
+    TornWrite,
     /// The request arrives twice.
     Duplicate,
     /// The request is overtaken.
@@ -101,7 +104,7 @@ pub enum CallFaultKind {
 impl CallFaultKind {
     /// Whether the kind has a duration.
     pub fn has_length(self) -> bool {
-        !matches!(self, Self::Refuse | Self::RequestLost | Self::ReplyLost | Self::ErrorAfter)
+        !matches!(self, Self::Refuse | Self::RequestLost | Self::ReplyLost | Self::ErrorAfter | Self::TornWrite)
     }
 }
 
@@ -247,6 +250,12 @@ impl CallNemesis {
         }
         check_roles("calls", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake | Role::Metastore))?;
         self.nth.check_within("nth", 1, 1000).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
+        let tears = self.kinds.iter().any(|fault| fault.kind == CallFaultKind::TornWrite);
+        if let Some(call) = self.calls.iter().find(|call| tears && !MAY_BE_TORN.contains(&call.as_str())) {
+            return Err(format!(
+                "expected writes that may be torn in group {name:?} of `nemeses.calls`, found `{call}`"
+            ));
+        }
         for fault in &self.kinds {
             if fault.kind.has_length() != fault.lasts.is_some() {
                 let expected = if fault.kind.has_length() { "a `lasts`" } else { "no `lasts`" };

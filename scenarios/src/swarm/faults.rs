@@ -222,6 +222,7 @@ fn call_fault(run: &Run<'_>, group: &CallNemesis, place: Place) -> CallFault {
         CallFaultKind::RequestLost => CallFault::RequestLost,
         CallFaultKind::ReplyLost => CallFault::ReplyLost,
         CallFaultKind::ErrorAfter => CallFault::ErrorAfter,
+        CallFaultKind::TornWrite => CallFault::TornWrite { permille: place.below_exclusive("torn", 0, 1000) as u16 },
         CallFaultKind::Delay => CallFault::Delay { by_ms: lasts_ms(4) },
         CallFaultKind::ReplyDelay => CallFault::ReplyDelay { by_ms: lasts_ms(4) },
         CallFaultKind::Duplicate => CallFault::Duplicate { after_ms: lasts_ms(4) },

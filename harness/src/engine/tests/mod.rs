@@ -1,5 +1,7 @@
 //! What the engine promises to everybody who reads its histories.
 
+mod bench;
+mod broken;
 mod calls;
 mod sessions;
 mod watchdogs;
