@@ -86,3 +86,13 @@ async fn late_registration_revives_what_a_dropped_table_knew_of_the_lake() {
     let registered = store.registered_snapshots(successor).await.unwrap().tiered;
     assert_eq!(registered, Some(snapshot(3, &[(0, 5)])));
 }
+
+#[tokio::test(start_paused = true)]
+async fn dirty_read_lost_shows_a_row_before_its_sync_and_a_crash_forgets_it() {
+    let store = store_with(&[Defect::DirtyReadLost]);
+    let table = key_table(&store).await;
+    assert_eq!(cut_after(SYNC_MS / 2, store.append(batch(table, 0, &[put(1, 10)]))).await, None);
+    assert_eq!(store.lookup(table, &bucket(), &key(1)).await, Ok(Some(row(1, 10))));
+    store.crash();
+    assert_eq!(store.lookup(table, &bucket(), &key(1)).await, Ok(None));
+}

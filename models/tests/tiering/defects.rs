@@ -218,3 +218,36 @@ async fn offsets_property_missing_leaves_a_snapshot_without_offsets() {
     assert!(!properties.contains_key(OFFSETS_PROPERTY));
     assert_eq!(defective().round(&world, &table, 4).await, RoundEnd::Failed);
 }
+
+#[tokio::test(start_paused = true)]
+async fn epoch_zero_hands_a_table_out_twice() {
+    let world = World::with(only(Defect::EpochZero));
+    world.create(&append_schema()).await;
+    run_for(100, world.coordinator.run()).await;
+    for value in ["false", "true"] {
+        let switch = [("table.datalake.enabled".to_owned(), value.to_owned())];
+        world.coordinator.alter_options(&path(), &switch.into(), &[]).await.unwrap();
+    }
+    run_for(100, world.coordinator.run()).await;
+    let mut epochs = Vec::new();
+    for worker in ["a", "b"] {
+        epochs.push(world.coordinator.request_table(worker).await.unwrap().map(|assignment| assignment.epoch));
+    }
+    assert_eq!(epochs, [Some(1), Some(0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn backoff_unbounded_waits_twice_as_long_after_each_failure() {
+    let world = World::new();
+    let table = world.create(&append_schema()).await;
+    world.coordinator.drop_table(&path()).await.unwrap();
+    let mut rounds = Vec::new();
+    for defect in [Defect::BackoffUnbounded, Defect::DropLoops, Defect::BadTableStallsAll] {
+        let coordinator = HandOut::of(&table, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        let worker = Setup::plain(&world).with_defects(only(defect)).worker(&world, coordinator.clone());
+        run_for(2_000, worker.run()).await;
+        rounds.push(coordinator.ends.borrow().len());
+    }
+    assert!(rounds[0] < 8, "{rounds:?}");
+    assert_eq!(rounds[1..], [0, 8], "two other bugs");
+}
