@@ -57,7 +57,7 @@ impl Canaries {
     pub fn in_place_of(&self, scenario: &str, pair: Pair) -> Option<Canary> {
         let drawn = xxh3_64_with_seed(&[SITE, scenario.as_bytes()].concat(), pair.seed);
         let count = self.0.len() as u64;
-        (count > 0 && drawn % ONE_IN == 0).then(|| self.0[(drawn / ONE_IN % count) as usize])
+        (count > 0 && drawn.is_multiple_of(ONE_IN)).then(|| self.0[(drawn / ONE_IN % count) as usize])
     }
 }
 

@@ -138,7 +138,11 @@ impl Table {
             )));
         }
         let snapshot_id = snapshot.snapshot_id;
-        self.registry.register_history(snapshot, defects)?;
+        if self.definition.schema.lakestream_enabled() {
+            self.registry.register(snapshot, defects)?;
+        } else {
+            self.registry.register_history(snapshot, defects)?;
+        }
         self.definition.source_snapshot_id = Some(snapshot_id);
         Ok(())
     }
