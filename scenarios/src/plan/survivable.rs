@@ -8,8 +8,9 @@
 //! 5. A call goes wrong in one way.
 //! 6. A link that is slow and a storage that is full are windows as well; a slow link still lets answers through, or it
 //!    would be a partition. A full storage counts as the lake's absence: no round can commit.
-//! 7. A write may be torn only where nothing but a name that nobody was told yet, or a hint, leads to the object: data
-//!    files, manifests, manifest lists, hints. Snapshots and schemas are put whole or not at all.
+//! 7. A write may be torn only where nothing but a name that nobody was told yet leads to the object: data files,
+//!    manifests, manifest lists. Snapshots, schemas and hints are put whole or not at all: a torn hint that nobody
+//!    writes again would be there for ever.
 //! 8. A directory is moved once and in time: file systems know a repeated rename by its number, and no catalog that names
 //!    directories after tables survives one that comes when the name has another table.
 //! 9. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
@@ -25,8 +26,7 @@ use super::{Action, CallAddress, CallFault, Fault, Plan};
 /// The one call of the lake whose effect depends on what a name means when it comes (rule 8).
 const RENAME_DIRECTORY: &str = "lake.rename-directory";
 /// The writes of which a part may arrive.
-pub(crate) const MAY_BE_TORN: [&str; 4] =
-    ["lake.put-data", "lake.put-manifest", "lake.put-manifest-list", "lake.put-hint"];
+pub(crate) const MAY_BE_TORN: [&str; 3] = ["lake.put-data", "lake.put-manifest", "lake.put-manifest-list"];
 
 /// When something is wrong with one host.
 struct Window<'a> {
@@ -235,7 +235,7 @@ mod tests {
             at: CallAddress { caller: "tiering".to_owned(), table: None, call: call.to_owned(), nth: 1 },
             what: CallFault::TornWrite { permille: 500 },
         };
-        assert_eq!(refusal(&[torn("lake.put-manifest"), torn("lake.put-hint")]), None);
+        assert_eq!(refusal(&[torn("lake.put-manifest"), torn("lake.put-data")]), None);
         let bystander = |restart_after_ms| Fault::Call {
             at: CallAddress { caller: "tiering".to_owned(), table: None, call: "lake.put-data".to_owned(), nth: 1 },
             what: CallFault::OtherCrashesAfter { host: Bystander::Store, restart_after_ms },
