@@ -60,7 +60,7 @@ pub struct Hit {
     pub seed: u64,
     /// The hash of everything that happened.
     pub trace_hash: u128,
-    /// The properties that it violates, in the order in which the run shows them.
+    /// The properties that it violates: causes before consequences, and each as the run shows them.
     pub named: Vec<&'static str>,
 }
 
@@ -141,16 +141,22 @@ impl Row {
     }
 }
 
-/// The violated properties in the order in which the run shows them: by the event that completes the first proof.
+/// What any fault of the seam comes to in the end: rows that are late, stale or missing, and statements that fail. Which
+/// step went wrong the other properties tell, so they are named before these.
+const CONSEQUENCES: [&str; 6] = ["F1", "F2", "F3", "F5", "F8", "L2"];
+
+/// The violated properties: causes before consequences, and each in the order in which the run shows them, by the event
+/// that completes the first proof.
 fn named(findings: &Findings) -> Vec<&'static str> {
     let shown_at = |judgement: &Judgement| {
         let complete = judgement.violations.iter().map(|violation| violation.events.last().copied().unwrap_or(0));
         complete.min()
     };
     let violated = findings.judgements.iter().filter_map(|(id, judgement)| Some((shown_at(judgement)?, *id)));
-    let mut violated: Vec<(u64, &'static str)> = violated.collect();
+    let mut violated: Vec<(bool, u64, &'static str)> =
+        violated.map(|(at, id)| (CONSEQUENCES.contains(&id), at, id)).collect();
     violated.sort_unstable();
-    violated.into_iter().map(|(_, id)| id).collect()
+    violated.into_iter().map(|(_, _, id)| id).collect()
 }
 
 #[cfg(test)]
@@ -216,11 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn the_expected_property_is_right_among_the_first_that_the_run_shows() {
-        let early = row(&[outcome(7, &[("L1", 3), ("F1", 5), ("L3", 9), ("L5", 2)])]);
-        assert_eq!(early.hit.as_ref().map(|hit| hit.named.clone()), Some(vec!["L5", "L1", "F1", "L3"]));
+    fn the_expected_property_is_right_among_the_first_and_causes_come_before_consequences() {
+        let early = row(&[outcome(7, &[("L1", 3), ("F1", 1), ("F8", 9), ("L5", 2)])]);
+        assert_eq!(early.hit.as_ref().map(|hit| hit.named.clone()), Some(vec!["L5", "L1", "F1", "F8"]));
         assert!(early.right());
-        let late = row(&[outcome(7, &[("L1", 3), ("F1", 9), ("L3", 8), ("L5", 2)])]);
+        let late = row(&[outcome(7, &[("L1", 3), ("F1", 9), ("F8", 8), ("L5", 2)])]);
         assert_eq!((late.hit.is_some(), late.right()), (true, false));
     }
 
