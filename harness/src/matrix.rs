@@ -143,7 +143,7 @@ impl Row {
 
 /// What any fault of the seam comes to in the end: rows that are late, stale or missing, and statements that fail. Which
 /// step went wrong the other properties tell, so they are named before these.
-const CONSEQUENCES: [&str; 6] = ["F1", "F2", "F3", "F5", "F8", "L2"];
+const CONSEQUENCES: [&str; 7] = ["F1", "F2", "F3", "F5", "F8", "L1", "L2"];
 
 /// The violated properties: causes before consequences, and each in the order in which the run shows them, by the event
 /// that completes the first proof.
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn the_expected_property_is_right_among_the_first_and_causes_come_before_consequences() {
-        let early = row(&[outcome(7, &[("L1", 3), ("F1", 1), ("F8", 9), ("L5", 2)])]);
-        assert_eq!(early.hit.as_ref().map(|hit| hit.named.clone()), Some(vec!["L5", "L1", "F1", "F8"]));
+        let early = row(&[outcome(7, &[("L3", 3), ("F1", 1), ("F8", 9), ("L5", 2)])]);
+        assert_eq!(early.hit.as_ref().map(|hit| hit.named.clone()), Some(vec!["L5", "L3", "F1", "F8"]));
         assert!(early.right());
         let late = row(&[outcome(7, &[("L1", 3), ("F1", 9), ("F8", 8), ("L5", 2)])]);
         assert_eq!((late.hit.is_some(), late.right()), (true, false));
