@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Feeds every reader of a table's files, and the integrity check, with bytes that nobody wrote, for a bounded time each.
+# Feeds every reader of a table's files, and the integrity check, with bytes that nobody wrote, a bounded lot each.
 # A panic, an endless loop, much memory or a round trip that loses something fails it; the input that did it stays
 # beneath ci/fuzz/artifacts. What was tried before stays beneath ci/fuzz/corpus, so a longer run goes on from there.
 #

@@ -19,15 +19,13 @@ use crate::check::{Findings, Judgement};
 pub const FIRST_NAMED: usize = 3;
 
 /// So far apart are the first seeds of two starts.
-pub const SEEDS_BETWEEN_STARTS: u64 = 1_000_000;
+const SEEDS_BETWEEN_STARTS: u64 = 1_000_000;
 
 /// How each bug is searched for.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixOptions {
     /// How many seeds in all a start runs at most, spread over the scenarios by weight; at least 1.
     pub seeds: u64,
-    /// How many searches, each from seeds of its own; at least 1.
-    pub starts: u64,
     /// How many workers; at least 1.
     pub jobs: usize,
 }
@@ -79,12 +77,10 @@ impl Row {
     }
 }
 
-/// The scenarios in which a bug is searched for: those that exercise a property that it breaks, or all if none says that
-/// it does.
-pub fn scenarios_for<'a>(defect: Defect, library: &[&'a Scenario]) -> Vec<&'a Scenario> {
+/// The scenarios in which a bug is searched for: those that exercise a property that it breaks.
+fn scenarios_for<'a>(defect: Defect, library: &[&'a Scenario]) -> Vec<&'a Scenario> {
     let exercising = |scenario: &&&Scenario| scenario.exercises.iter().any(|id| breaks(defect, id));
-    let found: Vec<&Scenario> = library.iter().filter(exercising).copied().collect();
-    if found.is_empty() { library.to_vec() } else { found }
+    library.iter().filter(exercising).copied().collect()
 }
 
 /// Whether the bug breaks the property of this id.
@@ -92,9 +88,15 @@ fn breaks(defect: Defect, id: &str) -> bool {
     defect.properties().contains(&id)
 }
 
-/// Searches for one bug from one start, up to the first seed that violates a property of its; single runs. `ran` is called
-/// after each seed.
-pub fn search(defect: Defect, start: u64, library: &[&Scenario], options: MatrixOptions, mut ran: impl FnMut()) -> Row {
+/// Searches for one bug from one start, up to the first seed that violates a property that it breaks; single runs. `ran`
+/// is told after each seed how many there were.
+pub fn search(
+    defect: Defect,
+    start: u64,
+    library: &[&Scenario],
+    options: MatrixOptions,
+    mut ran: impl FnMut(u64),
+) -> Row {
     let scenarios = scenarios_for(defect, library);
     let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
     let schedule = Schedule::new(&weights, SeedRange::Total(options.seeds), Shard::WHOLE)
@@ -105,15 +107,15 @@ pub fn search(defect: Defect, start: u64, library: &[&Scenario], options: Matrix
         jobs: options.jobs,
         canaries: Canaries::default(),
     };
-    let mut row = Row { defect, start, seeds: 0, hit: None, first_violation: None, troubled_seeds: 0, trouble: None };
+    let mut row = Row::new(defect, start);
     campaign(
         &scenarios,
         schedule,
         &campaign_options,
         || true,
         |outcome| {
-            ran();
             row.add(&outcome);
+            ran(row.seeds);
             if row.hit.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
     );
@@ -121,6 +123,11 @@ pub fn search(defect: Defect, start: u64, library: &[&Scenario], options: Matrix
 }
 
 impl Row {
+    /// A search that has run nothing yet.
+    fn new(defect: Defect, start: u64) -> Self {
+        Self { defect, start, seeds: 0, hit: None, first_violation: None, troubled_seeds: 0, trouble: None }
+    }
+
     /// Adds the next seed.
     fn add(&mut self, outcome: &SeedOutcome) {
         self.seeds += 1;
@@ -190,15 +197,7 @@ mod tests {
     /// A search for a bug of F1 that saw these seeds.
     fn row(outcomes: &[SeedOutcome]) -> Row {
         assert_eq!(Defect::RtCached.properties(), ["F1"]);
-        let mut row = Row {
-            defect: Defect::RtCached,
-            start: 0,
-            seeds: 0,
-            hit: None,
-            first_violation: None,
-            troubled_seeds: 0,
-            trouble: None,
-        };
+        let mut row = Row::new(Defect::RtCached, 0);
         outcomes.iter().for_each(|outcome| row.add(outcome));
         row
     }
@@ -208,9 +207,9 @@ mod tests {
         let library: Vec<&Scenario> = scenarios::library().iter().collect();
         for defect in Defect::ALL {
             let chosen = scenarios_for(*defect, &library);
-            assert!(!chosen.is_empty(), "{defect}");
+            assert!(!chosen.is_empty(), "{defect}: no scenario exercises any of {:?}", defect.properties());
             let exercised = chosen.iter().all(|scenario| scenario.exercises.iter().any(|id| breaks(*defect, id)));
-            assert!(exercised, "{defect}: no scenario exercises any of {:?}", defect.properties());
+            assert!(exercised, "{defect}");
         }
     }
 

@@ -102,9 +102,7 @@ fn each_point_strikes_and_is_survived() {
             let result = run_plain(&scenario(name).plan(seed as u64));
             let told = format!("{name}@{seed} {at}: {}", what.kind());
             assert_eq!(result.statistics.fired_by_kind.get(what.kind()), Some(&1), "{told} did not strike");
-            let judged = check(&result.history).judgements.into_iter();
-            let violated: Vec<&str> =
-                judged.filter(|(_, judgement)| !judgement.violations.is_empty()).map(|(id, _)| id).collect();
+            let violated: Vec<&str> = check(&result.history).violated().collect();
             assert!(violated.is_empty(), "{told}: {violated:?}");
             tried += 1;
         }

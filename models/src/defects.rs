@@ -1,4 +1,4 @@
-//! Planted bugs: one enum, one documented site each, all off unless asked for.
+//! Planted bugs: one enum, each named where it is planted, all off unless asked for.
 //!
 //! Only the models know defects (rule 9): no scenario, generator, checker or explanation refers to one. A reader of
 //! the models can ignore every `if … .has(Defect::…)`; without it the code is the reference.

@@ -107,7 +107,7 @@ points! {
     // Promotion.
     PromotedAlready, "promoted-already", "a promotion found the table promoted";
     PromotionTookOver, "promotion-took-over", "a promotion found the metadata that an earlier call had created";
-    PromotionWasRegistered, "promotion-was-registered", "a promotion found its source registered and went on to enable";
+    PromotionWasRegistered, "promotion-was-registered", "a promotion found its source registered already";
     PromotionWasLoaded, "promotion-was-loaded", "a promotion found its source loaded and did not load it again";
     PromotionOvertaken, "promotion-overtaken", "a promotion was refused because the lake was committed to meanwhile";
 }

@@ -18,7 +18,7 @@ use models::config::{CatalogConfig, SystemConfig};
 use models::contract::{Bounds, Side, Statement, TablePath, TableSchema};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use survivable::{Budget, MAY_BE_TORN};
+pub(crate) use survivable::{Budget, MAY_BE_TORN, slowest_link_ms};
 
 /// The version of the plan format that this build writes.
 pub const PLAN_VERSION: u32 = 1;

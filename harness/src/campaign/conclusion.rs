@@ -12,7 +12,7 @@ use crate::coverage::{CoveragePoint, Need};
 pub enum Conclusion {
     /// A property was violated.
     Violated,
-    /// Some seed says nothing: the harness failed or a run was not deterministic.
+    /// Some seed says nothing: the harness failed, a run was not deterministic or a canary passed.
     Trouble,
     /// A required property was never exercised, or the evidence decided nothing about it, or a required point was never
     /// reached.

@@ -55,7 +55,7 @@ impl SeedOutcome {
 
     /// The violated properties.
     pub fn violated(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.findings.judgements.iter().filter(|(_, judgement)| !judgement.violations.is_empty()).map(|(id, _)| *id)
+        self.findings.violated()
     }
 
     /// The outcome of a seed whose run or judgement broke down.

@@ -13,6 +13,7 @@ use super::histogram::Histogram;
 use super::seed::{Evidence, SeedOutcome};
 use crate::check::Violation;
 use crate::check::properties::{self, Property};
+use crate::coverage::{Catalogue, EnginePoint};
 
 /// A run with at least so many statements counts as a long one.
 pub const LONG_RUN_STATEMENTS: u64 = 200;
@@ -151,7 +152,7 @@ pub struct Totals {
     pub data_files: u64,
     /// Seeds in which at least one fault struck.
     pub seeds_with_fault: u64,
-    /// Seeds in which a worker died between the lake commit and its registration.
+    /// Seeds in which a worker, the store or the coordinator died between a lake commit and its registration.
     pub seeds_with_crash_after_commit: u64,
     /// Faults that struck, by kind.
     pub faults_by_kind: BTreeMap<&'static str, u64>,
@@ -354,7 +355,8 @@ impl Totals {
         self.port_calls += run.port_calls;
         self.data_files += run.data_files;
         self.seeds_with_fault += u64::from(run.faults_fired > 0);
-        self.seeds_with_crash_after_commit += u64::from(run.crashed_between_commit_and_registration);
+        let crash_after_commit = Catalogue::of_engine(EnginePoint::CrashAfterCommit);
+        self.seeds_with_crash_after_commit += u64::from(run.reached.contains(&crash_after_commit));
         for (kind, count) in &run.fired_by_kind {
             *self.faults_by_kind.entry(kind).or_default() += count;
         }

@@ -60,7 +60,7 @@ impl<'a, 'h> Replay<'a, 'h> {
             // Of the next table of this name, or a row of which nothing is known: all after it is open.
             let (true, Some(key)) = (entry.shown_n < until_n, entry.key) else { return replay };
             docket.judged("L14", 1);
-            if let Some(wrong) = replay.wrong(before, *offset, *entry, key) {
+            if let Some(wrong) = replay.wrong(before, *entry, key) {
                 replay.violated(before, (*offset, *entry), &wrong, docket);
             }
             replay.last.insert(key, (*offset, *entry));
@@ -72,7 +72,7 @@ impl<'a, 'h> Replay<'a, 'h> {
     }
 
     /// What is wrong with the next entry, in words that complete "is".
-    fn wrong(&self, before: Option<(u64, LogEntry)>, offset: u64, entry: LogEntry, key: u32) -> Option<String> {
+    fn wrong(&self, before: Option<(u64, LogEntry)>, entry: LogEntry, key: u32) -> Option<String> {
         let state = self.last.get(&key).filter(|(_, last)| last.kind.adds());
         let pair = before.filter(|(_, before)| before.kind == RowKind::UpdateBefore);
         if let Some((at, before)) = pair
@@ -87,7 +87,7 @@ impl<'a, 'h> Replay<'a, 'h> {
                 let name = if entry.kind == RowKind::Delete { "−D" } else { "−U" };
                 let Some((at, last)) = state else { return Some(format!("a {name} of a key that is absent")) };
                 let differs = entry.write.is_some() && last.write.is_some() && entry.write != last.write;
-                differs.then(|| format!("a {name} of another row than that of offset {at}, offset {offset}"))
+                differs.then(|| format!("a {name} of another row than that of offset {at}"))
             }
             RowKind::UpdateAfter => None,
         }

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use models::contract::{ColumnChange, Output, Row, RowSet, Statement, Value};
+use models::contract::{ColumnChange, RowSet, Statement, Value};
 
 use super::index::{Fate, Index, Operation};
 use super::table::Table;
-use super::writes::{WRITE_ID, row_number};
+use super::writes::{WRITE_ID, Written, identified, written_rows};
 use super::{Docket, prose};
 
 /// Judges L13.
@@ -21,10 +21,10 @@ pub fn judge(index: &Index, docket: &mut Docket) {
         if operations.iter().any(|operation| may_replace(operation, table)) {
             continue;
         }
-        let Some(written) = written(&operations) else { continue };
+        let Some(written) = written_rows(operations.iter().copied()) else { continue };
         let moved = moved_columns(&operations);
         for read in operations.iter().filter(|read| read.acked_n() > change.invoked.n) {
-            let Some(rows) = shown(read) else { continue };
+            let Some(rows) = read.rows_of_today() else { continue };
             let shadowed =
                 read.statement.view().is_some_and(|view| index.names.may_shadow(view, read.invoked.n, read.acked_n()));
             if !shadowed {
@@ -33,9 +33,6 @@ pub fn judge(index: &Index, docket: &mut Docket) {
         }
     }
 }
-
-/// An acked row: its statement and its cells.
-type Written<'h> = (&'h Operation<'h>, &'h RowSet, &'h Row);
 
 fn changes_columns(operation: &Operation) -> bool {
     matches!(operation.statement, Statement::AlterColumns { .. }) && operation.fate() != Fate::Failed
@@ -51,30 +48,6 @@ fn may_replace(operation: &Operation, table: &Table) -> bool {
             | Statement::ReplaceTable { .. }
     );
     replaces && operation.fate() != Fate::Failed && !table.timeline.refuses(operation)
-}
-
-/// The acked rows by write id; `None` if the ids are not unique.
-fn written<'h>(operations: &[&'h Operation<'h>]) -> Option<BTreeMap<i64, Written<'h>>> {
-    let mut written = BTreeMap::new();
-    for operation in operations {
-        let rows = match operation.statement {
-            Statement::Insert { rows, branch: None, .. }
-            | Statement::NativeInsert { rows, .. }
-            | Statement::InsertOverwrite { rows, .. } => rows,
-            _ => continue,
-        };
-        for (id, row) in numbered(rows) {
-            if written.insert(id, (*operation, rows, row)).is_some() {
-                return None;
-            }
-        }
-    }
-    Some(written)
-}
-
-fn numbered(rows: &RowSet) -> impl Iterator<Item = (i64, &Row)> {
-    let position = rows.position(WRITE_ID);
-    rows.rows.iter().filter_map(move |row| Some((row_number(&row[position?])?, row)))
 }
 
 /// The columns that a rename or drop may have moved.
@@ -93,15 +66,6 @@ fn moved_columns<'h>(operations: &[&'h Operation<'h>]) -> BTreeSet<&'h str> {
     moved
 }
 
-/// The rows of today that an answer shows.
-fn shown<'h>(read: &Operation<'h>) -> Option<&'h RowSet> {
-    match (read.statement, read.output()?) {
-        (Statement::Select { at_snapshot: None, at_timestamp_ms: None, .. }, Output::Rows { rows, .. }) => Some(rows),
-        (Statement::Lookup { .. }, Output::Found { row }) => Some(row),
-        _ => None,
-    }
-}
-
 fn compare(
     table: &Table,
     change: &Operation,
@@ -111,16 +75,17 @@ fn compare(
     moved: &BTreeSet<&str>,
     docket: &mut Docket,
 ) {
-    for (id, row) in numbered(rows) {
-        let Some((write, of, cells)) = written.get(&id).filter(|(write, ..)| write.fate() == Fate::Acked) else {
+    for (id, row) in identified(rows) {
+        let Some(written) = written.get(&id).filter(|written| written.operation.fate() == Fate::Acked) else {
             continue;
         };
+        let (write, cells) = (written.operation, written.row);
         docket.judged("L13", 1);
         let is_lost = |(position, column): &(usize, &std::sync::Arc<str>)| {
             let now = rows.position(column).map_or(&Value::Null, |position| &row[position]);
             !moved.contains(&***column) && !cells[*position].is_null() && now.is_null()
         };
-        let Some((position, column)) = of.columns.iter().enumerate().find(is_lost) else { continue };
+        let Some((position, column)) = written.rows.columns.iter().enumerate().find(is_lost) else { continue };
         docket.violated("L13", [write.events(), change.events(), read.events()].concat(), || {
             format!(
                 "The {} wrote the row {WRITE_ID}={id} with {column} = {:?}. The columns of {} were changed (event {}), and the \

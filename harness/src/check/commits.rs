@@ -1,6 +1,6 @@
 //! L11: a lake commit is in the chain exactly once if acked, and its snapshot adds what it was to add.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use models::contract::{Output, Statement};
 
@@ -88,7 +88,7 @@ fn acked_in_chain(index: &Index, table: &Table, docket: &mut Docket) {
     for position in &table.operations {
         let operation = &index.operations[*position];
         let (
-            Statement::InsertOverwrite { .. } | Statement::NativeInsert { .. },
+            Statement::InsertOverwrite { rows, .. } | Statement::NativeInsert { rows, .. },
             Some(Output::Acked { snapshot_id: Some(id), .. }),
         ) = (operation.statement, operation.output())
         else {
@@ -96,8 +96,8 @@ fn acked_in_chain(index: &Index, table: &Table, docket: &mut Docket) {
         };
         docket.judged("L11", 1);
         let other = acked.insert(*id, operation.id);
-        let found = table.snapshots.binary_search_by_key(id, |snapshot| snapshot.seen.snapshot_id);
-        if other.is_some() || (*id >= first_id && found.is_err()) {
+        let found = table.snapshot(*id);
+        if other.is_some() || (*id >= first_id && found.is_none()) {
             docket.violated("L11", operation.events(), || {
                 let what = match other {
                     Some(other) => format!("operation {other} was acked with the same snapshot"),
@@ -109,18 +109,17 @@ fn acked_in_chain(index: &Index, table: &Table, docket: &mut Docket) {
                     prose::statement(operation)
                 )
             });
-        } else if let Ok(found) = found {
-            adds_its_rows(table, *position, operation, &table.snapshots[found], docket);
+        } else if let Some(snapshot) = found.filter(|_| !rows.rows.is_empty()) {
+            adds_its_rows(table, *position, operation, snapshot, docket);
         }
     }
 }
 
-/// The snapshot that an ack names adds rows of that statement: if it adds none of them, it is somebody else's.
+/// The snapshot that an ack names adds rows of that statement, which has some: if it adds none of them, it is somebody else's.
 fn adds_its_rows(table: &Table, position: usize, operation: &Operation, snapshot: &LakeSnapshot, docket: &mut Docket) {
     let of_statement = |write: &u32| table.writes.get(*write).operation == position;
-    let has_rows = table.writes.all.iter().any(|write| write.operation == position && write.row.is_some());
     let is_told = snapshot.content.is_some() && snapshot.added_strays.is_empty() && table.writes.id_position.is_some();
-    if !has_rows || !is_told {
+    if !is_told {
         return;
     }
     docket.judged("L11", 1);
@@ -145,10 +144,9 @@ fn adds_its_rows(table: &Table, position: usize, operation: &Operation, snapshot
 fn registered_in_chain(table: &Table, docket: &mut Docket) {
     let (Some(first), Some(last)) = (table.snapshots.first(), table.snapshots.last()) else { return };
     let (first_id, last_id) = (first.seen.snapshot_id, last.seen.snapshot_id);
-    let ids: BTreeSet<u64> = table.snapshots.iter().map(|snapshot| snapshot.seen.snapshot_id).collect();
     for registration in table.registrations.iter().filter(|registration| registration.snapshot_id >= first_id) {
         docket.judged("L11", 1);
-        if !ids.contains(&registration.snapshot_id) {
+        if table.snapshot(registration.snapshot_id).is_none() {
             docket.violated("L11", vec![registration.at.n], || {
                 format!(
                     "Event {} shows snapshot {} of {} registered, and the chain from {first_id} to {last_id} has no such \

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use models::contract::{Row, RowSet, TableSchema, Value};
 
-use super::writes::{WRITE_ID, Writes, typed};
+use super::writes::{WRITE_ID, Writes, id_in, typed};
 
 /// "No write" in [`Content::of_key`].
 pub const NOTHING: u32 = u32::MAX;
@@ -90,12 +90,7 @@ impl Recogniser<'_> {
         id: Option<&Value>,
         difference: impl Fn(&Row) -> Option<String>,
     ) -> Result<Option<u32>, String> {
-        let number = match id {
-            Some(Value::Int(number)) => Some(*number),
-            Some(Value::String(text)) => text.parse().ok(),
-            _ => None,
-        };
-        let Some(number) = number else {
+        let Some(number) = id.and_then(id_in) else {
             return Err("a row without a write id, and nobody wrote such a row".to_owned());
         };
         if self.writes.is_of_update(number) {

@@ -79,10 +79,8 @@ fn reach(operation: &Operation, timeline: &Timeline, has_key: bool) -> Option<Re
     if operation.fate() == Fate::Failed {
         return None;
     }
-    let guarded = || {
-        // If it has an effect all the same, the judges may say so.
-        timeline.refuses(operation)
-    };
+    // If it has an effect all the same, the judges may say so.
+    let guarded = || timeline.refuses(operation);
     match operation.statement {
         Statement::RenameTable { .. } | Statement::ReplaceTable { .. } => (!guarded()).then_some(Reach::Structure),
         Statement::TruncateTable { .. } => (!guarded()).then_some(Reach::Content),

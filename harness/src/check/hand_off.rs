@@ -136,9 +136,7 @@ fn registered_as_committed(table: &Table, docket: &mut Docket) {
         return;
     }
     for registration in &table.registrations {
-        let position =
-            table.snapshots.binary_search_by_key(&registration.snapshot_id, |snapshot| snapshot.seen.snapshot_id);
-        let Some(snapshot) = position.ok().map(|position| &table.snapshots[position]) else { continue };
+        let Some(snapshot) = table.snapshot(registration.snapshot_id) else { continue };
         let Some(carried) = snapshot.seen.offsets.as_deref() else { continue };
         docket.judged("L6", 1);
         let higher = fallen(Some(registration.offsets), Some(carried));

@@ -27,8 +27,8 @@ fn lake_catches_up(index: &Index, table: &Table, healed: Point, docket: &mut Doc
         return;
     }
     // Nor can a table be tiered that lost one of the store's columns in the lake (F7 is about the others).
-    let of_table = || table.operations.iter().map(|position| &index.operations[*position]);
-    if of_table().any(|operation| operation.fate() != Fate::Failed && takes_a_column(operation.statement)) {
+    let mut of_table = table.operations.iter().map(|position| &index.operations[*position]);
+    if of_table.any(|operation| operation.fate() != Fate::Failed && takes_a_column(operation.statement)) {
         return;
     }
     let mut ends: BTreeMap<Bucket, (u64, u64)> = BTreeMap::new();
@@ -106,7 +106,7 @@ fn lake_catches_up(index: &Index, table: &Table, healed: Point, docket: &mut Doc
 }
 
 /// Whether the statement takes a column from the lake's definition and leaves it to the store.
-fn takes_a_column(statement: &Statement) -> bool {
+pub fn takes_a_column(statement: &Statement) -> bool {
     let Statement::AlterColumns { changes, side: Side::Lake, .. } = statement else { return false };
     changes.iter().any(|change| matches!(change, ColumnChange::Drop(_) | ColumnChange::Rename { .. }))
 }

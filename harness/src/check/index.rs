@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::{FailureCode, Output, Statement, TablePath};
+use models::contract::{FailureCode, Output, RowSet, Statement, TablePath};
 
 use crate::history::{Event, FaultPhase, History, RunPhase};
 
@@ -101,6 +101,17 @@ impl<'h> Operation<'h> {
     /// The ordinals of the events that it consists of.
     pub fn events(&self) -> Vec<u64> {
         std::iter::once(self.invoked.n).chain(self.answered().map(|at| at.n)).collect()
+    }
+
+    /// The rows of today that it returned; `None` if it is no read of them, or did not succeed.
+    pub fn rows_of_today(&self) -> Option<&'h RowSet> {
+        match (self.statement, self.output()?) {
+            (Statement::Select { at_snapshot: None, at_timestamp_ms: None, .. }, Output::Rows { rows, .. }) => {
+                Some(rows)
+            }
+            (Statement::Lookup { .. }, Output::Found { row }) => Some(row),
+            _ => None,
+        }
     }
 
     /// What it returned, if it succeeded.

@@ -92,6 +92,13 @@ pub struct Findings {
     pub freshness: FreshnessSamples,
 }
 
+impl Findings {
+    /// The violated properties.
+    pub fn violated(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.judgements.iter().filter(|(_, judgement)| !judgement.violations.is_empty()).map(|(id, _)| *id)
+    }
+}
+
 /// At most so many violations of one property are argued; the rest is counted.
 pub const VIOLATIONS_KEPT: usize = 5;
 

@@ -23,7 +23,7 @@ pub struct ViewMade<'h> {
 pub struct Names<'h> {
     /// By name: every statement that may have made it, in order.
     views: BTreeMap<&'h TablePath, Vec<ViewMade<'h>>>,
-    /// By name: the first statement that may have removed or replaced what has it.
+    /// By name: the first statement that may have removed, replaced or hidden what has it.
     removed_from_n: BTreeMap<&'h TablePath, u64>,
 }
 

@@ -3,9 +3,10 @@
 //! A table cannot be tiered once it was dropped on one side, or lost a column on the lake's side that the store has. How
 //! long a round is at most is not declared by itself; the declared lake freshness contains it.
 
-use models::contract::{ColumnChange, Side, Statement};
+use models::contract::Statement;
 
 use super::freshness::healthy_window_start;
+use super::healing::takes_a_column;
 use super::index::{Fate, Index, Operation};
 use super::permitted;
 use super::table::Table;
@@ -51,13 +52,7 @@ pub fn judge(index: &Index, docket: &mut Docket) {
 
 /// Whether the statement certainly made an end of a table's tiering.
 fn stops_tiering(operation: &Operation) -> bool {
-    let stops = match operation.statement {
-        Statement::DropTable { .. } => true,
-        Statement::AlterColumns { side: Side::Lake, changes, .. } => {
-            changes.iter().any(|change| !matches!(change, ColumnChange::Add { .. }))
-        }
-        _ => false,
-    };
+    let stops = matches!(operation.statement, Statement::DropTable { .. }) || takes_a_column(operation.statement);
     stops && operation.fate() == Fate::Acked
 }
 

@@ -3,7 +3,7 @@
 use super::content::Content;
 use super::index::{Fate, Index, NEVER, Point};
 use super::permitted;
-use super::table::{LakeSnapshot, Read, Table, offset_in};
+use super::table::{LakeSnapshot, Read, Table};
 use super::timeline::Known;
 use super::writes::{Route, Write};
 use super::{Docket, prose};
@@ -80,14 +80,8 @@ fn binding_ack(table: &Table, write: &Write) -> u64 {
         (_, Fate::Indefinite | Fate::Failed) | (Route::Unknown, _) => NEVER,
         (Route::Store, Fate::Acked) => write.acked_n,
         (Route::Lake, Fate::Acked) => {
-            let Some(snapshot_id) = write.snapshot_id else { return NEVER };
-            let readable = table.registrations.iter().find(|registration| {
-                registration.snapshot_id >= snapshot_id
-                    && registration.offsets.iter().all(|offset| {
-                        offset_in(registration.readable, (offset.partition.as_deref(), offset.bucket)) == offset.offset
-                    })
-            });
-            readable.map_or(NEVER, |registration| registration.at.n.max(write.acked_n))
+            let readable = write.snapshot_id.and_then(|snapshot_id| table.readable_from(snapshot_id));
+            readable.map_or(NEVER, |at| at.n.max(write.acked_n))
         }
     }
 }

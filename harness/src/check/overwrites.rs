@@ -5,6 +5,8 @@
 //! between that and the overwrite, all its files were still there when it was committed, so it had no reason to begin
 //! anew: what those appends added must stay. What is acked after an overwrite is L1's and L2's.
 
+use std::collections::BTreeSet;
+
 use super::content::Content;
 use super::index::Index;
 use super::table::{LakeSnapshot, Table};
@@ -50,10 +52,11 @@ impl Step<'_, '_> {
         if !is_whole || since.iter().any(|snapshot| snapshot.seen.kind != "APPEND") {
             return;
         }
+        let own: BTreeSet<u32> = self.snapshot.added.iter().filter_map(|own| own.key).collect();
         for appended in since {
             for added in appended.added.iter().filter(|added| added.kind.adds()) {
                 let Some(write) = added.write else { continue };
-                let is_replaced = added.key.is_some() && self.snapshot.added.iter().any(|own| own.key == added.key);
+                let is_replaced = added.key.is_some_and(|key| own.contains(&key));
                 if !self.had.shows[write as usize] || is_replaced {
                     continue;
                 }

@@ -5,14 +5,14 @@
 //! new table may have any definition. Where only the store's side was dropped, the lake's table stays what it is: then
 //! `t$rt` alone is judged, and only once the store has acked that the new table is in the mode.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use models::contract::{Output, RowSet, Side, Statement};
+use models::contract::{Output, Side, Statement};
 
 use super::index::{Fate, Index, Operation, Point};
 use super::table::{Registration, Table};
 use super::timeline::{DATALAKE_ENABLED, Known, mode_switch};
-use super::writes::{WRITE_ID, row_number};
+use super::writes::{WRITE_ID, id_in, identified, written_rows};
 use super::{Docket, prose};
 
 /// Judges L12.
@@ -30,8 +30,9 @@ pub fn judge(index: &Index, docket: &mut Docket) {
         let rebirths: Vec<Rebirth> = operations().filter_map(|create| Rebirth::of(index, table, create)).collect();
         reads_show_no_predecessor(index, table, &rebirths, docket);
         if let Some(last) = rebirths.iter().rfind(|rebirth| rebirth.is_whole) {
-            lake_is_untouched(index, table, last, docket);
-            registrations_are_its_own(index, table, last, docket);
+            let former = former_ids(index, table, last.dropped_n);
+            lake_is_untouched(table, last, &former, docket);
+            registrations_are_its_own(index, table, last, &former, docket);
         }
     }
 }
@@ -131,43 +132,15 @@ fn turns_on(operation: &Operation) -> bool {
     switches && operation.fate() == Fate::Acked
 }
 
-/// By write id, the acked statement that wrote it; `None` if the ids are not unique.
-fn written_by<'i, 'h>(index: &'i Index<'h>, table: &Table) -> Option<BTreeMap<i64, &'i Operation<'h>>> {
-    let mut written = BTreeMap::new();
-    for operation in table.operations.iter().map(|position| &index.operations[*position]) {
-        let rows = match operation.statement {
-            Statement::Insert { rows, branch: None, .. }
-            | Statement::NativeInsert { rows, .. }
-            | Statement::InsertOverwrite { rows, .. } => rows,
-            _ => continue,
-        };
-        for id in ids_of(rows) {
-            if written.insert(id, operation).is_some() {
-                return None;
-            }
-        }
-    }
-    Some(written)
-}
-
-fn ids_of(rows: &RowSet) -> impl Iterator<Item = i64> {
-    let position = rows.position(WRITE_ID);
-    rows.rows.iter().filter_map(move |row| row_number(&row[position?]))
-}
-
 /// The write ids that an answer shows as rows of the table today.
 fn shown_ids(operation: &Operation) -> Option<Vec<i64>> {
-    match (operation.statement, operation.output()?) {
-        (Statement::Select { at_snapshot: None, at_timestamp_ms: None, .. }, Output::Rows { rows, .. }) => {
-            Some(ids_of(rows).collect())
-        }
-        (Statement::Lookup { .. }, Output::Found { row }) => Some(ids_of(row).collect()),
-        (Statement::Changes { .. }, Output::Changes { changes, .. }) => {
-            let added = changes.iter().filter(|change| change.kind.adds());
-            Some(added.filter_map(|change| row_number(change.row.get(WRITE_ID)?)).collect())
-        }
-        _ => None,
+    if let (Statement::Changes { .. }, Some(Output::Changes { changes, .. })) =
+        (operation.statement, operation.output())
+    {
+        let added = changes.iter().filter(|change| change.kind.adds());
+        return Some(added.filter_map(|change| id_in(change.row.get(WRITE_ID)?)).collect());
     }
+    Some(identified(operation.rows_of_today()?).map(|(id, _)| id).collect())
 }
 
 /// No read that was sent after the new table's ack shows what was acked before the old one's DROP.
@@ -175,8 +148,9 @@ fn reads_show_no_predecessor(index: &Index, table: &Table, rebirths: &[Rebirth],
     if rebirths.is_empty() {
         return;
     }
-    let Some(written) = written_by(index, table) else { return };
-    for operation in table.operations.iter().map(|position| &index.operations[*position]) {
+    let operations = || table.operations.iter().map(|position| &index.operations[*position]);
+    let Some(written) = written_rows(operations()) else { return };
+    for operation in operations() {
         let (Some(view), Some(answered), Some(ids)) =
             (operation.statement.view(), operation.answered(), shown_ids(operation))
         else {
@@ -190,11 +164,11 @@ fn reads_show_no_predecessor(index: &Index, table: &Table, rebirths: &[Rebirth],
         let shadowed = index.names.may_shadow(view, operation.invoked.n, answered.n);
         let Some(rebirth) = rebirths.iter().rfind(binds).filter(|_| !shadowed) else { continue };
         docket.judged("L12", 1);
-        let of_predecessor = |id: &i64| written.get(id).is_some_and(|write| write.acked_n() < rebirth.dropped_n);
-        let Some((id, write)) = ids.into_iter().find(of_predecessor).and_then(|id| Some((id, written.get(&id)?)))
-        else {
-            continue;
+        let of_predecessor = |id: i64| {
+            let write = written.get(&id)?.operation;
+            (write.acked_n() < rebirth.dropped_n).then_some((id, write))
         };
+        let Some((id, write)) = ids.into_iter().find_map(of_predecessor) else { continue };
         docket.violated("L12", [operation.events(), write.events(), rebirth.events()].concat(), || {
             format!(
                 "There was the row {WRITE_ID}={id} of the {}. {} was dropped after that ack (event {}), and created again \
@@ -220,8 +194,7 @@ fn former_ids<'i>(index: &'i Index, table: &'i Table, before_n: u64) -> BTreeSet
 }
 
 /// The chain that our reader found is of the new lake table: nothing in it was tiered from the old one.
-fn lake_is_untouched(index: &Index, table: &Table, rebirth: &Rebirth, docket: &mut Docket) {
-    let former = former_ids(index, table, rebirth.dropped_n);
+fn lake_is_untouched(table: &Table, rebirth: &Rebirth, former: &BTreeSet<&str>, docket: &mut Docket) {
     for snapshot in &table.snapshots {
         let Some(table_id) = &snapshot.seen.table_id else { continue };
         docket.judged("L12", 1);
@@ -239,7 +212,13 @@ fn lake_is_untouched(index: &Index, table: &Table, rebirth: &Rebirth, docket: &m
 }
 
 /// What is registered for the new table is a snapshot of the new lake table, with offsets of the new log.
-fn registrations_are_its_own(index: &Index, table: &Table, rebirth: &Rebirth, docket: &mut Docket) {
+fn registrations_are_its_own(
+    index: &Index,
+    table: &Table,
+    rebirth: &Rebirth,
+    former: &BTreeSet<&str>,
+    docket: &mut Docket,
+) {
     let operations = || table.operations.iter().map(|position| &index.operations[*position]);
     let ends_it = |operation: &Operation| {
         let drops = matches!(operation.statement, Statement::DropTable { .. });
@@ -251,10 +230,9 @@ fn registrations_are_its_own(index: &Index, table: &Table, rebirth: &Rebirth, do
     if operations().any(ends_it) {
         return;
     }
-    let former = former_ids(index, table, rebirth.dropped_n);
     for registration in table.registrations.iter().filter(|registration| registration.at.n > rebirth.created.n) {
         docket.judged("L12", 1);
-        let Some(foreign) = foreign(table, registration, &former) else { continue };
+        let Some(foreign) = foreign(table, registration, former) else { continue };
         docket.violated("L12", [rebirth.events(), vec![registration.at.n]].concat(), || {
             format!(
                 "{} was dropped on both sides (event {}) and created again (acked in event {}). Event {} shows snapshot {} \
@@ -277,19 +255,13 @@ fn foreign(table: &Table, registration: &Registration, former: &BTreeSet<&str>) 
         return Some("that table is the dropped one".to_owned());
     }
     let id = registration.snapshot_id;
-    let found = table.snapshots.binary_search_by_key(&id, |snapshot| snapshot.seen.snapshot_id);
     let last_id = table.snapshots.last().map_or(0, |snapshot| snapshot.seen.snapshot_id);
-    match found {
-        Err(_) if table.files_are_sound && id > last_id => {
-            return Some(format!("the new lake table has no snapshot after {last_id}"));
-        }
-        Ok(position) => {
-            let carried = table.snapshots[position].seen.table_id.as_deref();
-            if let Some(other) = carried.filter(|carried| *carried != registration.table_id) {
-                return Some(format!("that snapshot was tiered from the store's table {other}"));
-            }
-        }
-        Err(_) => {}
+    if table.files_are_sound && id > last_id {
+        return Some(format!("the new lake table has no snapshot after {last_id}"));
+    }
+    let carried = table.snapshot(id).and_then(|snapshot| snapshot.seen.table_id.as_deref());
+    if let Some(other) = carried.filter(|carried| *carried != registration.table_id) {
+        return Some(format!("that snapshot was tiered from the store's table {other}"));
     }
     registration.offsets.iter().find_map(|told| {
         let bucket = (told.partition.as_deref(), told.bucket);

@@ -273,6 +273,24 @@ impl<'h> Table<'h> {
         if self.has_one_chain() { &self.snapshots[..count] } else { &[] }
     }
 
+    /// The snapshot of the chain with this id.
+    pub fn snapshot(&self, id: u64) -> Option<&LakeSnapshot<'h>> {
+        let position = self.snapshots.binary_search_by_key(&id, |snapshot| snapshot.seen.snapshot_id).ok()?;
+        Some(&self.snapshots[position])
+    }
+
+    /// When this snapshot, or a later one, was first seen registered and readable: what went straight into the lake with it
+    /// is in `t$rt` from then on.
+    pub fn readable_from(&self, snapshot_id: u64) -> Option<Point> {
+        let is_readable = |registration: &&Registration| {
+            registration.snapshot_id >= snapshot_id
+                && registration.offsets.iter().all(|offset| {
+                    offset_in(registration.readable, (offset.partition.as_deref(), offset.bucket)) == offset.offset
+                })
+        };
+        self.registrations.iter().find(is_readable).map(|registration| registration.at)
+    }
+
     /// Every bucket that an offset of this table was ever told of. What `changes` names otherwise cannot be compared.
     pub fn buckets_with_offsets(&self) -> BTreeSet<Bucket<'h>> {
         let in_snapshots = self.snapshots.iter().filter_map(|snapshot| snapshot.seen.offsets.as_deref());

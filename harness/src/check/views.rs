@@ -67,8 +67,15 @@ impl<'h> View<'_, 'h> {
     fn judge(&self, docket: &mut Docket) {
         let until_n = self.table.disturbance.beside_promotion_from_n;
         let chosen = |read: &&Read| read.real_time == self.real_time && !read.historic && read.answered.n < until_n;
-        let reads = self.table.reads.iter().filter(chosen);
-        let answers: Vec<Answer> = reads.filter_map(|read| self.answer(read)).collect();
+        let reads = || self.table.reads.iter().filter(chosen);
+        let is_full = |read: &Read| match self.operation(read).statement {
+            Statement::Select { filter, .. } => filter.is_empty(),
+            _ => false,
+        };
+        if reads().all(is_full) {
+            return;
+        }
+        let answers: Vec<Answer> = reads().filter_map(|read| self.answer(read)).collect();
         let (scans, parts): (Vec<&Answer>, Vec<&Answer>) =
             answers.iter().partition(|answer| answer.conditions.is_empty());
         for part in parts {
@@ -190,11 +197,9 @@ impl<'h> View<'_, 'h> {
             let since = match route {
                 Route::Store => Some((acked_n, acked_at_ms)),
                 Route::Unknown => None,
-                // What went straight into the lake shows once it is registered.
                 Route::Lake => {
-                    let mut registrations = self.table.registrations.iter();
-                    let of_it = registrations.find(|registration| Some(registration.snapshot_id) >= snapshot_id);
-                    of_it.filter(|_| snapshot_id.is_some()).map(|found| (found.at.n, found.at.at_ms))
+                    let readable = snapshot_id.and_then(|snapshot_id| self.table.readable_from(snapshot_id));
+                    readable.map(|at| (at.n, at.at_ms))
                 }
             };
             since.is_some_and(|(n, at_ms)| {

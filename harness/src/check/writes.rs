@@ -317,11 +317,49 @@ fn covers(partition: Option<&BTreeMap<String, Value>>, rows: &RowSet, schema: &T
 }
 
 /// A write id as a cell holds it.
-pub fn row_number(cell: &Value) -> Option<i64> {
+pub fn id_in(cell: &Value) -> Option<i64> {
     match cell {
         Value::String(text) => text.parse().ok(),
         other => other.as_int(),
     }
+}
+
+/// The rows that have a write id, with it.
+pub fn identified(rows: &RowSet) -> impl Iterator<Item = (i64, &Row)> {
+    let position = rows.position(WRITE_ID);
+    rows.rows.iter().filter_map(move |row| Some((id_in(&row[position?])?, row)))
+}
+
+/// A row as its statement has it.
+pub struct Written<'i, 'h> {
+    /// The statement, whatever became of it.
+    pub operation: &'i Operation<'h>,
+    /// All its rows.
+    pub rows: &'h RowSet,
+    /// This one.
+    pub row: &'h Row,
+}
+
+/// By write id, every row that these statements would write into the table itself, under whatever definition; `None` if
+/// the ids are not unique.
+pub fn written_rows<'i, 'h: 'i>(
+    operations: impl Iterator<Item = &'i Operation<'h>>,
+) -> Option<BTreeMap<i64, Written<'i, 'h>>> {
+    let mut written = BTreeMap::new();
+    for operation in operations {
+        let rows = match operation.statement {
+            Statement::Insert { rows, branch: None, .. }
+            | Statement::NativeInsert { rows, .. }
+            | Statement::InsertOverwrite { rows, .. } => rows,
+            _ => continue,
+        };
+        for (id, row) in identified(rows) {
+            if written.insert(id, Written { operation, rows, row }).is_some() {
+                return None;
+            }
+        }
+    }
+    Some(written)
 }
 
 /// The cell as its column's type; as it is, if it does not fit: then the statement should fail.

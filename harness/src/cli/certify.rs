@@ -11,10 +11,9 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::SystemOptions;
 use super::console::Console;
 use super::status::{CommandError, Status};
-use super::{names, values};
+use super::{SystemOptions, WorkerOptions, names, values};
 use crate::campaign::canaries::Canaries;
 use crate::campaign::schedule::{Schedule, SeedRange, Shard, seed_of};
 use crate::campaign::seed::SeedOutcome;
@@ -59,9 +58,8 @@ pub struct Options {
     #[arg(long, env = "LAKESTREAM_CERTIFY_UNTIL_COVERED", value_parser = clap::builder::FalseyValueParser::new(),
           conflicts_with_all = ["scenarios", "properties", "seeds", "shard"])]
     until_covered: bool,
-    /// How many seeds run at once [default: one a core]
-    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    workers: WorkerOptions,
     /// Run only part I of N of the campaign; I counts from 0
     #[arg(long, value_name = "I/N", env = "LAKESTREAM_CERTIFY_SHARD", value_parser = values::shard)]
     shard: Option<Shard>,
@@ -93,7 +91,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
     let campaign_options = CampaignOptions {
         defects: names::defects(&options.system.defects)?,
         double_percent: options.double,
-        jobs: jobs(options.jobs),
+        jobs: options.workers.count(),
         canaries: options.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default(),
     };
     let range = match (&options.seeds, options.time) {
@@ -182,11 +180,6 @@ fn canaries(file: &Path) -> Result<Canaries, CommandError> {
 /// Whether a campaign that goes on until all is covered may end.
 fn covered(tally: &Tally) -> bool {
     tally.totals.seeds >= DEFAULT_SEEDS && tally.coverage.missed(Need::Required).is_empty()
-}
-
-/// How many workers: as asked, else one a core.
-pub fn jobs(asked: Option<u16>) -> usize {
-    asked.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
 /// Makes the directory and removes an earlier campaign's answer, which must not outlive the start of this one.

@@ -93,39 +93,32 @@ impl Console {
         if self.options.verbose { tolerant(io::stderr().lock(), &text()) } else { Ok(()) }
     }
 
-    /// A progress bar on stderr for `seeds` seeds (`None`: unknown), hidden where nobody would see it move.
+    /// A progress bar for `seeds` seeds (`None`: unknown). Who asked for a line a seed gets that instead.
     pub fn progress(&self, seeds: Option<u64>) -> ProgressBar {
-        let hidden = self.options.quiet || self.options.verbose || !io::stderr().is_terminal();
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(seeds, target);
         let template = if seeds.is_some() {
             "{bar:40} {pos}/{len} seeds · {per_sec} · {eta} left {msg}"
         } else {
             "{spinner} {pos} seeds · {per_sec} · {elapsed} {msg}"
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar
+        self.bar(self.options.verbose, seeds, template)
     }
 
-    /// A progress bar on stderr for so many searches, hidden where nobody would see it move.
+    /// A progress bar for so many searches.
     pub fn searches(&self, searches: u64) -> ProgressBar {
-        let hidden = self.options.quiet || !io::stderr().is_terminal();
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(searches), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} searches · {elapsed} · {msg}") {
-            bar.set_style(style);
-        }
-        bar
+        self.bar(false, Some(searches), "{bar:40} {pos}/{len} searches · {elapsed} · {msg}")
     }
 
-    /// A count of files on stderr while they are read, hidden where nobody would see it move.
+    /// A count of files while they are read.
     pub fn file_progress(&self) -> ProgressBar {
-        let hidden = self.options.quiet || !io::stderr().is_terminal();
+        self.bar(false, None, "{spinner} {pos} files read · {elapsed}")
+    }
+
+    /// A progress bar on stderr, hidden where nobody would see it move.
+    fn bar(&self, hidden: bool, length: Option<u64>, template: &str) -> ProgressBar {
+        let hidden = hidden || self.options.quiet || !io::stderr().is_terminal();
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} files read · {elapsed}") {
+        let bar = ProgressBar::with_draw_target(length, target);
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar

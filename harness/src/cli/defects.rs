@@ -7,10 +7,9 @@ use clap::Args;
 use models::defects::Defect;
 use serde_json::{Value, json};
 
-use super::certify::jobs;
 use super::console::Console;
 use super::status::{CommandError, Status};
-use super::{names, values};
+use super::{WorkerOptions, names, values};
 use crate::campaign::canaries::record;
 use crate::matrix::{MatrixOptions, Row, search};
 use crate::report::bundle::{self, trace_hash_text};
@@ -36,9 +35,8 @@ pub struct Options {
     /// Write where each bug was found to this file, for `certify --canaries`
     #[arg(long, value_name = "FILE", env = "LAKESTREAM_CERTIFY_RECORD")]
     record: Option<PathBuf>,
-    /// How many seeds run at once [default: one a core]
-    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    workers: WorkerOptions,
 }
 
 /// Searches for every bug and prints the matrix.
@@ -48,22 +46,19 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
     } else {
         names::defects(&options.defects)?.iter().collect()
     };
-    let matrix = MatrixOptions { seeds: options.seeds, starts: options.starts, jobs: jobs(options.jobs) };
+    let matrix = MatrixOptions { seeds: options.seeds, jobs: options.workers.count() };
     let library = names::scenarios(&[])?;
     let table = Table { id_width: chosen.iter().map(|defect| defect.id().len()).max().unwrap_or(0) };
     let paint = console.paint();
-    let searches = chosen.len() as u64 * options.starts;
-    let bar = console.searches(searches);
+    let bar = console.searches(chosen.len() as u64 * options.starts);
     if !console.quiet() {
         console.people(&table.head(paint))?;
     }
     let mut rows = Vec::new();
     for defect in chosen {
         for start in 0..options.starts {
-            let mut ran = 0;
-            let row = search(defect, start, &library, matrix, || {
-                ran += 1;
-                bar.set_message(format!("{defect}: {}", seed_count(ran)));
+            let row = search(defect, start, &library, matrix, |seeds| {
+                bar.set_message(format!("{defect}: {}", seed_count(seeds)));
             });
             bar.inc(1);
             if !console.quiet() || !row.right() {
@@ -154,7 +149,7 @@ fn seen(seed: &str, named: &[&str]) -> String {
     format!("{named}{more} in {seed}")
 }
 
-/// The last line, and what to type to see a bug that was found.
+/// The last line: how many were found, and which were not.
 fn conclusion(rows: &[Row], paint: Paint) -> String {
     let right = rows.iter().filter(|row| row.right()).count();
     let missed: Vec<&str> = rows.iter().filter(|row| !row.right()).map(|row| row.defect.id()).collect();

@@ -61,6 +61,21 @@ struct SystemOptions {
     defects: Vec<String>,
 }
 
+/// How many workers.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct WorkerOptions {
+    /// How many seeds run at once [default: one a core]
+    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
+    jobs: Option<u16>,
+}
+
+impl WorkerOptions {
+    /// As asked, else one a core.
+    fn count(self) -> usize {
+        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
+}
+
 /// Runs the command that the process was called with.
 pub fn main() -> ExitCode {
     // A panic in a run is a result with a message of its own, and one anywhere else ends here; the default report of a

@@ -13,12 +13,8 @@ const NEAR: usize = 3;
 
 /// The defects with these ids.
 pub fn defects(ids: &[String]) -> Result<Defects, CommandError> {
-    ids.iter()
-        .map(|id| {
-            let found = Defect::ALL.iter().copied().find(|defect| defect.id() == id);
-            found.ok_or_else(|| unknown("defect", id, Defect::ALL.iter().map(|defect| defect.id())))
-        })
-        .collect()
+    let known = || Defect::ALL.iter().map(|defect| defect.id());
+    ids.iter().map(|id| id.parse::<Defect>().map_err(|_| unknown("defect", id, known()))).collect()
 }
 
 /// The properties with these ids, in registry order; all if there are none.

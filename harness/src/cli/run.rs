@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use clap::Args;
 use models::defects::Defects;
 
-use super::SystemOptions;
-use super::certify::{jobs, unwritable};
+use super::certify::unwritable;
 use super::console::Console;
 use super::status::{CommandError, Status};
-use super::{names, values};
+use super::{SystemOptions, WorkerOptions, names, values};
 use crate::campaign::canaries::Canaries;
 use crate::campaign::schedule::{Schedule, SeedRange, Shard, seed_of};
 use crate::campaign::seed::SeedOutcome;
@@ -36,9 +35,8 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value = "1", env = "LAKESTREAM_CERTIFY_MAX_FAILURES")]
     #[arg(value_parser = values::count_from_1)]
     max_failures: u64,
-    /// How many seeds run at once [default: one a core]
-    #[arg(long, value_name = "N", env = "LAKESTREAM_CERTIFY_JOBS", value_parser = values::jobs)]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    workers: WorkerOptions,
     /// Print the history of each run to stdout, as JSON lines
     #[arg(long, env = "LAKESTREAM_CERTIFY_TRACE", value_parser = clap::builder::FalseyValueParser::new())]
     trace: bool,
@@ -55,7 +53,7 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
     let campaign_options = CampaignOptions {
         defects: names::defects(&options.system.defects)?,
         double_percent: 100,
-        jobs: jobs(options.jobs),
+        jobs: options.workers.count(),
         canaries: Canaries::default(),
     };
     if options.trace {

@@ -1,4 +1,5 @@
-//! The faults of a plan, armed: which call goes wrong and how, and what is cut off or out of order right now.
+//! The faults of a plan, armed: which call goes wrong and how, and what is cut off, slow, out of order or full right
+//! now.
 //!
 //! Faults are found by meaning (caller, table, call, n) and fire at most once. Healing disarms everything.
 
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use models::contract::TablePath;
-use scenarios::plan::{Action, CallFault, Fault, Plan};
+use scenarios::plan::{CallFault, Fault, Plan};
 
 type SiteKey = (String, Option<TablePath>, String);
 
@@ -29,8 +30,8 @@ impl Faults {
     /// Arms the call faults of a plan. Of two faults on one call the first stands.
     pub fn of(plan: &Plan) -> Self {
         let mut calls: BTreeMap<SiteKey, BTreeMap<u64, CallFault>> = BTreeMap::new();
-        for step in &plan.steps {
-            if let Action::Fault(Fault::Call { at, what }) = &step.action {
+        for (_, fault) in plan.faults() {
+            if let Fault::Call { at, what } = fault {
                 let site = (at.caller.clone(), at.table.clone(), at.call.clone());
                 calls.entry(site).or_default().entry(at.nth).or_insert(*what);
             }

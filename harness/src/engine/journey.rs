@@ -120,20 +120,15 @@ impl Journey {
     where
         T: Hash,
     {
-        let refused = || {
-            Err(Failure::definite(
-                FailureCode::Unavailable,
-                format!("{}: {} is down", self.network.address(*parcel), self.part),
-            ))
+        let refused = |why: &str| {
+            Err(Failure::definite(FailureCode::Unavailable, format!("{}: {why}", self.network.address(*parcel))))
         };
+        let is_down = || refused(&format!("{} is down", self.part));
         if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
-            return refused();
+            return is_down();
         }
-        if self.network.faults.is_full() && self.network.address(*parcel).contains(".lake.put-") {
-            return Err(Failure::definite(
-                FailureCode::Unavailable,
-                format!("{}: the storage is full", self.network.address(*parcel)),
-            ));
+        if parcel.puts_object && self.network.faults.is_full() {
+            return refused("the storage is full");
         }
         if let Some(CallFault::OtherCrashesBefore { host, restart_after_ms }) = parcel.fault {
             self.crash_other(host, restart_after_ms);
@@ -146,7 +141,7 @@ impl Journey {
             Some(host) => {
                 host.running().await;
                 if !host.is_up() {
-                    return refused();
+                    return is_down();
                 }
                 if let Some(CallFault::CalleeCrashesBefore { restart_after_ms }) = parcel.fault {
                     self.network.crash(host, restart_after_ms);
@@ -166,7 +161,7 @@ impl Journey {
         // What was refused for certain had no effect, so nothing broke after it.
         if parcel.fault == Some(CallFault::ErrorAfter) && matches!(outcome, Some(Ok(_))) {
             let message = format!("{}: something broke after the effect", self.network.address(*parcel));
-            return Err(Failure::indefinite(FailureCode::Internal, message));
+            return Err(Failure::internal(message));
         }
         if let (Some(host), Some(CallFault::CalleeCrashesAfter { restart_after_ms })) = (&self.callee, parcel.fault) {
             self.network.crash(host, restart_after_ms);

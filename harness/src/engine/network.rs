@@ -91,6 +91,8 @@ pub struct Parcel {
     pub nth: u64,
     /// What goes wrong with it.
     pub fault: Option<CallFault>,
+    /// Whether it puts an object into the lake.
+    pub puts_object: bool,
     /// How long the request takes.
     pub request_ms: u64,
     /// How long the answer takes.
@@ -285,7 +287,6 @@ impl Network {
             .values()
             .any(|worker| *worker == host.name || matches!(&*host.name, "store" | "coordinator"));
         if between {
-            self.count(|statistics| statistics.crashed_between_commit_and_registration = true);
             self.reach(Catalogue::of_engine(EnginePoint::CrashAfterCommit));
         }
         // A crash ends a pause.
@@ -436,7 +437,8 @@ impl Network {
         let half_ms = (self.max_call_ms / 2).max(1);
         let request_ms = self.min_call_ms.min(half_ms) + luck % (half_ms + 1 - self.min_call_ms.min(half_ms));
         let reply_ms = (luck >> 32) % (half_ms / 2 + 1);
-        let parcel = Parcel { site: index, nth, fault, request_ms, reply_ms };
+        let puts_object = call.starts_with("lake.put-");
+        let parcel = Parcel { site: index, nth, fault, puts_object, request_ms, reply_ms };
         if let Some(fault) = &fault {
             self.observe_fault(fault.kind(), &self.address(parcel), FaultPhase::Instant);
         }

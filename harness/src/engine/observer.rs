@@ -1,7 +1,8 @@
 //! The observer: it looks at the system from outside, without cost in simulated time and without a port, and writes
 //! down what the checkers may know besides the answers to statements.
 //!
-//! For the lake it reads the table's own files with our reader. It never judges.
+//! For the lake it reads the table's own files with our reader. The one thing that it changes is what nobody needs: after
+//! a drain it runs the system's own clean-up (L18). It never judges.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -64,8 +64,6 @@ pub struct RunStatistics {
     pub faults_fired: u64,
     /// The same by kind.
     pub fired_by_kind: BTreeMap<&'static str, u64>,
-    /// Whether a part crashed between a lake commit and its registration.
-    pub crashed_between_commit_and_registration: bool,
     /// Calls between parts.
     pub port_calls: u64,
     /// Data files written.

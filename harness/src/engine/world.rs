@@ -14,7 +14,6 @@ use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem};
 use models::tiering::{TieringCoordinator, TieringWorker};
 use scenarios::plan::{Action, Fault, Phase, Plan};
-
 use tokio::sync::oneshot;
 
 use super::environment::{OBSERVER, SimulatedEnvironment};
@@ -340,8 +339,7 @@ impl World {
 
     /// Lets the plan's timed faults strike. Those of single calls are armed already.
     fn schedule_faults(&self) {
-        for step in &self.plan.steps {
-            let Action::Fault(fault) = &step.action else { continue };
+        for (_, fault) in self.plan.faults() {
             let network = self.network.clone();
             match fault.clone() {
                 Fault::Call { .. } => {}

@@ -83,6 +83,13 @@ impl Failure {
         Self { code, definite: false, message: self.message }
     }
 
+    /// The same failure of a statement that certainly has no effect: for a step that only reads, before any that does
+    /// more.
+    #[must_use]
+    pub fn made_definite(self) -> Self {
+        Self { definite: true, ..self }
+    }
+
     /// Whether trying the same call again can help: no answer, or a part that is down.
     pub fn is_transient(&self) -> bool {
         matches!(self.code, FailureCode::Unavailable | FailureCode::Timeout)

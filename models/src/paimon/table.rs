@@ -197,7 +197,7 @@ impl PaimonTable {
     /// or wrong, so whatever follows it is probed, and if it leads nowhere the directory is listed.
     pub async fn latest_snapshot(&self) -> Result<Option<Snapshot>, Failure> {
         let hint = self.lake.objects.get(&self.directory.latest_hint()).await;
-        let hint = hint.map_err(|failure| self.note_absent_hint(&failure)).ok();
+        let hint = hint.inspect_err(|failure| self.note_absent_hint(failure)).ok();
         let hinted = hint.and_then(|bytes| parse_canonical(std::str::from_utf8(&bytes).ok()?));
         let Some(hinted_id) = hinted.filter(|id| *id < u64::MAX) else {
             return self.latest_snapshot_listed().await;

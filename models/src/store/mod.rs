@@ -157,10 +157,6 @@ impl InMemoryStore {
     }
 }
 
-fn id_of(table: &Table) -> TableId {
-    table.definition.table_id
-}
-
 #[async_trait(?Send)]
 impl Store for InMemoryStore {
     async fn create_table(&self, path: &TablePath, schema: &TableSchema) -> Result<StoreTable, Failure> {
@@ -265,8 +261,10 @@ impl Store for InMemoryStore {
         // L12: a late registration finds the identity that it was made for, or nothing.
         let mut tables = self.tables.borrow_mut();
         // Planted bug late-registration: the registration of a dropped table goes to whatever has its name now.
-        let successor = self.former_names.borrow().get(&table_id).and_then(|path| tables.named(path).ok()).map(id_of);
-        let table = tables.get_mut(successor.unwrap_or(table_id))?;
+        let former_names = self.former_names.borrow();
+        let successor = former_names.get(&table_id).and_then(|path| tables.named(path).ok());
+        let table_id = successor.map_or(table_id, |table| table.definition.table_id);
+        let table = tables.get_mut(table_id)?;
         snapshot.offsets.keys().try_for_each(|bucket| table.layout.check_bucket(bucket))?;
         if table.registry.readable() == Some(&snapshot) {
             self.environment.reached(Point::RegistrationRepeated);
@@ -320,6 +318,7 @@ impl Host for InMemoryStore {
         if self.defects.has(Defect::AckBeforeDurable) {
             self.disk_image.borrow().restore(&mut tables);
         }
+        // Planted bug rt-stale-replica: an older copy answers for a while.
         if self.defects.has(Defect::RtStaleReplica) {
             self.stale_replica.borrow_mut().serve(&tables, self.environment.now_ms());
         }

@@ -11,8 +11,8 @@ use futures::future::join;
 
 use crate::config::ClientConfig;
 use crate::contract::{
-    Coordinator, Failure, FailureCode, LAKESTREAM_ENABLED, LAKESTREAM_STORE, Output, RT_SUFFIX, Statement, Store,
-    StoreTable, TablePath,
+    Coordinator, Failure, FailureCode, LAKESTREAM_ENABLED, LAKESTREAM_STORE, Output, Statement, Store, StoreTable,
+    TablePath, real_time_base,
 };
 use crate::defects::Defect;
 use crate::paimon::{Catalog, LakeAccess, PaimonTable, TimeTravel, View};
@@ -95,9 +95,10 @@ impl Client {
             store_writer: StoreWriter::new(environment.draw("writer-id", &session, incarnation)),
             patience: Patience::new(environment, config),
             // Planted bug shared-commit-user: every client commits as the same user.
-            commit_user: match lake.defects.has(Defect::SharedCommitUser) {
-                true => "client".to_owned(),
-                false => format!("client-{session}-{incarnation}"),
+            commit_user: if lake.defects.has(Defect::SharedCommitUser) {
+                "client".to_owned()
+            } else {
+                format!("client-{session}-{incarnation}")
             },
             lake,
             next_commit_identifier: Cell::new(0),
@@ -145,8 +146,6 @@ impl Client {
         }
     }
 
-    /// The table, and the view that its alias may be. A view named `x$rt` is found before the alias (rule 31, C18); it
-    /// is looked for while the table is opened, so that reads wait no longer for it.
     /// The answer to a rename whose target no table may have. What is not there is not renamed, and so not refused (C21).
     async fn refuse_target(
         &self,
@@ -162,10 +161,12 @@ impl Client {
         if if_exists && is_missing().await {
             return Ok(Output::Done);
         }
-        let shown = to.table().strip_suffix(RT_SUFFIX).unwrap_or(to.table());
+        let shown = real_time_base(to.table()).unwrap_or(to.table());
         Err(self.refused(refusal, &TablePath::new(to.database(), shown)))
     }
 
+    /// The table, and the view that its alias may be. A view named `x$rt` is found before the alias (rule 31, C18); it
+    /// is looked for while the table is opened, so that reads wait no longer for it.
     async fn open(&self, place: &Place) -> (Result<PaimonTable, Failure>, Result<Option<View>, Failure>) {
         let open = self.patience.read(async || self.catalog.table(&place.table).await);
         // Planted bug view-shadowed: the alias hides the view of its name.

@@ -79,6 +79,7 @@ pub(super) struct StoreConnection {
     defects: Defects,
     open: RefCell<Option<Rc<dyn Store>>>,
     used: RefCell<StoreUse>,
+    /// Only the planted bug refuses-after-heal looks at it.
     was_unavailable: Cell<bool>,
 }
 

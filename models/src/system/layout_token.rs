@@ -175,7 +175,7 @@ mod tests {
             "layout-1:1:2:3",
             &format!("{text}:0"),
             &format!("{text}:zz"),
-            "layout-1:+1:2:3:4",
+            &format!("layout-1{}", ":+000000000000001".repeat(4)),
             &text.replace("layout-1", "layout-2"),
         ] {
             assert!(other.parse::<LayoutToken>().is_err(), "{other}");

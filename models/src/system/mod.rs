@@ -1,7 +1,7 @@
 //! The reference system's client side: what a query engine with lake-stream support does.
 //!
 //! One [`Client`] per session executes statements and sends each to the lake, to the store, or reads both together, as
-//! the contract says ([`route`]). It knows its peers only as traits and as a Paimon warehouse; it must never know how
+//! the contract says (`route`). It knows its peers only as traits and as a Paimon warehouse; it must never know how
 //! the store works inside, who tiers, what can go wrong between the parts, or who judges.
 
 mod changes;
@@ -22,7 +22,7 @@ mod place;
 mod planted;
 mod promotion;
 mod reference;
-pub mod route;
+mod route;
 mod union_read;
 mod update;
 mod views;

@@ -33,7 +33,7 @@ impl Patience {
             match call().await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) if budget.allows(&failure).await => {}
-                Err(failure) => return Err(Failure { definite: true, ..failure }),
+                Err(failure) => return Err(failure.made_definite()),
             }
         }
     }

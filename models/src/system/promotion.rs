@@ -9,9 +9,9 @@
 //!
 //! Each step can be repeated, and nothing but the last one shows to readers and writers. A call after a crash goes
 //! through the same steps and skips what is done: a source that is published, with the same partitions, is not loaded
-//! again, and registering it again changes nothing. A load that was cut short was never published, so its source cannot be registered, and so
-//! the table cannot be enabled (P8). An append table has no state and is registered as it is; a key table that never
-//! had a snapshot registers nothing.
+//! again, and registering it again changes nothing. A load that was cut short was never published, so its source cannot
+//! be registered, and so the table cannot be enabled (P8). An append table has no state and is registered as it is; a
+//! key table that never had a snapshot registers nothing.
 //!
 //! The log begins empty: the history is the lake's, and is read from there. The loaded state serves lookups, and tells
 //! updates and deletes the row before.

@@ -18,7 +18,7 @@ use crate::contract::{
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
 use crate::points::Point;
-use crate::tiering::{offsets_of, spelled_as_text};
+use crate::tiering::offsets_of;
 
 use super::client::Client;
 use super::filter::BoundFilter;
@@ -154,19 +154,18 @@ impl<'a> UnionSource<'a> {
         if needed.iter().any(is_trimmed) {
             return Ok(None);
         }
-        let stored: BTreeSet<PartitionValues> = needed.iter().map(|offsets| offsets.bucket.partition.clone()).collect();
         let fetches = needed.into_iter().map(async |offsets| {
             let start = lake.start_offset_inclusive(&offsets.bucket);
             let records = self.fetch(&offsets.bucket, start, offsets.log_end_offset_exclusive).await;
             records.map(|records| (offsets.bucket, records))
         });
         let (lake_rows, tail) = join(self.scan(lake.snapshot.as_ref(), filter), concurrently::all(fetches)).await;
-        let tail = match tail.into_iter().collect::<Result<LogTail, Failure>>() {
+        let mut tail = match tail.into_iter().collect::<Result<LogTail, Failure>>() {
             Ok(tail) => tail,
             Err(failure) if failure.code == FailureCode::Invalid => return Ok(None),
             Err(failure) => return Err(failure),
         };
-        let (mut lake_rows, mut tail) = (lake_rows?, tail);
+        let mut lake_rows = lake_rows?;
         let is_in_lake = lake_rows.values().any(|rows| !rows.is_empty());
         if is_in_lake && tail.iter().any(|(_, records)| !records.is_empty()) {
             self.client.lake.environment.reached(Point::UnionOfBoth);
@@ -174,6 +173,7 @@ impl<'a> UnionSource<'a> {
         let defects = &self.client.lake.defects;
         // Planted bug lake-only-partition-missing: only partitions that the store has are returned.
         if defects.has(Defect::LakeOnlyPartitionMissing) {
+            let stored: BTreeSet<&PartitionValues> = tail.iter().map(|(bucket, _)| &bucket.partition).collect();
             lake_rows.retain(|bucket, _| stored.contains(&bucket.partition));
         }
         // Planted bug merge-drops-tail: the merge stops when the lake's side ends.
@@ -222,7 +222,7 @@ impl<'a> UnionSource<'a> {
             }
             return Ok(LakePart { snapshot: Some(newest), offsets: TieredOffsets::new() });
         };
-        match offsets_of(&tiering, table.schema()).map_err(|failure| Failure { definite: true, ..failure })? {
+        match offsets_of(&tiering, table.schema()).map_err(Failure::made_definite)? {
             Some((table_id, mut offsets)) if table_id == self.store_table.table_id => {
                 // Planted bug partition-name-mismatch: lake and log spell partitions differently.
                 if self.client.lake.defects.has(Defect::PartitionNameMismatch) {
@@ -325,5 +325,32 @@ impl StaleCopies {
     fn keep(&self, path: &TablePath, answer: &Output) {
         let copy = StaleCopy { answer: answer.clone(), answers_left: Self::ANSWERS };
         self.0.borrow_mut().insert(path.clone(), copy);
+    }
+}
+
+/// Planted bug partition-name-mismatch: the offsets with partition values as text. A partition of the log whose values
+/// are no strings is not found among them.
+fn spelled_as_text(offsets: TieredOffsets) -> TieredOffsets {
+    let text = |value: &Value| match value {
+        Value::String(_) | Value::Null => value.clone(),
+        other => Value::string(&format!("{other:?}")),
+    };
+    let spelled = |bucket: BucketId| BucketId {
+        partition: Row::new(bucket.partition.cells().iter().map(text).collect()),
+        bucket: bucket.bucket,
+    };
+    offsets.into_iter().map(|(bucket, end)| (spelled(bucket), end)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partition_name_mismatch_loses_partitions_that_are_no_strings() {
+        let of = |value: Value| BucketId { partition: Row::new(vec![value]), bucket: 0 };
+        let (text, day) = (of(Value::string("mon")), of(Value::Date(3)));
+        let spelled = spelled_as_text(TieredOffsets::from([(text.clone(), 4), (day.clone(), 5)]));
+        assert_eq!((spelled.get(&text), spelled.get(&day)), (Some(&4), None));
     }
 }

@@ -41,5 +41,5 @@ mod round;
 mod worker;
 
 pub use coordinator::TieringCoordinator;
-pub use offsets::{decode_offsets, encode_offsets, offsets_of, spelled_as_text};
+pub use offsets::{decode_offsets, encode_offsets, offsets_of};
 pub use worker::TieringWorker;

@@ -43,10 +43,7 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
         user: TIERING_COMMIT_USER.to_owned(),
         newest_known: newest.as_ref().map(|snapshot| snapshot.id),
     };
-    let in_lake = match &newest {
-        Some(newest) => own_lake_snapshot(newest, round.table_id(), table.schema(), round.defects)?,
-        None => None,
-    };
+    let in_lake = own_lake_snapshot(newest.as_ref(), round.table_id(), table.schema(), round.defects)?;
     let in_lake_id = in_lake.as_ref().map(|snapshot| snapshot.snapshot_id);
     let source_id = round.assignment.table.source_snapshot_id;
     let lake_id = in_lake_id.or(source_id.filter(|source| base.as_ref().is_some_and(|base| *source <= base.id)));

@@ -62,10 +62,10 @@ impl Round<'_> {
         self.expect_assignment()?;
         let read = self.read(&table, &start, began_ms).await?;
         let progress = if read.cut_short { Progress::CutShort } else { Progress::Complete };
-        // Nothing new: an empty snapshot would say nothing either.
         if read.cut_short {
             self.environment.reached(Point::RoundCutShort);
         }
+        // Nothing new: an empty snapshot would say nothing either.
         if read.advanced.is_empty() {
             self.environment.reached(Point::RoundEmpty);
             return Ok(progress);
@@ -143,9 +143,12 @@ impl Round<'_> {
             committable: committable.clone(),
             precondition: self.precondition(table, start.precondition).await?,
         };
-        let mut committed = table.commit(request.clone()).await;
+        let replayed = self.defects.has(Defect::ReplayNotFiltered).then(|| request.clone());
+        let mut committed = table.commit(request).await;
         // Planted bug replay-not-filtered: a commit without an answer is made once more, with files of its own.
-        if self.defects.has(Defect::ReplayNotFiltered) && committed.as_ref().is_err_and(|failure| !failure.definite) {
+        if let Some(request) = replayed
+            && committed.as_ref().is_err_and(|failure| !failure.definite)
+        {
             let subject = format!("{}/replay", self.subject());
             let committable = table.write(&subject, start.base.as_ref(), &read.changes).await?;
             let precondition = Precondition::None;
@@ -160,13 +163,13 @@ impl Round<'_> {
     async fn precondition(&self, table: &PaimonTable, planned: Precondition) -> Result<Precondition, Failure> {
         // Planted bug stale-plan-commit: the lake is compared with what is registered by now, not with the plan.
         if self.defects.has(Defect::StalePlanCommit) {
-            let before_any_effect = |failure| Failure { definite: true, ..failure };
-            let registered = self.store.registered_snapshots(self.table_id()).await.map_err(before_any_effect)?.tiered;
-            let newest = match table.latest_snapshot().await.map_err(before_any_effect)? {
+            let registered = self.store.registered_snapshots(self.table_id()).await;
+            let registered = registered.map_err(Failure::made_definite)?.tiered;
+            let newest = match table.latest_snapshot().await.map_err(Failure::made_definite)? {
                 Some(latest) => table.newest_snapshot_of_user(&latest, TIERING_COMMIT_USER).await,
                 None => Ok(None),
             };
-            let newest_id = newest.map_err(before_any_effect)?.map(|newest| newest.id);
+            let newest_id = newest.map_err(Failure::made_definite)?.map(|newest| newest.id);
             if newest_id > registered.map(|registered| registered.snapshot_id) {
                 return Err(Failure::rejected("expected every tiering snapshot to be registered, found a newer one"));
             }
@@ -221,7 +224,7 @@ impl Round<'_> {
         if self.defects.has(Defect::CommitIntoRecreated) {
             return Ok(());
         }
-        let current = self.store.table(self.path()).await.map_err(|failure| Failure { definite: true, ..failure })?;
+        let current = self.store.table(self.path()).await.map_err(Failure::made_definite)?;
         if current.table_id != self.table_id() {
             self.environment.reached(Point::RoundOfDroppedTable);
             return Err(Failure::definite(

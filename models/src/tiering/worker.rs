@@ -87,16 +87,14 @@ impl TieringWorker {
         }
         let mut ended = round.run().await;
         // Planted bugs drop-loops and bad-table-stalls-all: what no repetition mends is repeated until it works.
-        let hopeless = |ended: &Result<Progress, Failure>| match ended {
+        let repeats = match &ended {
             Err(failure) if failure.code == FailureCode::NotFound => self.defects.has(Defect::DropLoops),
             Err(failure) if failure.code == FailureCode::Invalid => self.defects.has(Defect::BadTableStallsAll),
             _ => false,
         };
-        if hopeless(&ended) {
-            while ended.is_err() {
-                self.environment.sleep_ms(self.config.poll_interval_ms).await;
-                ended = round.run().await;
-            }
+        while repeats && ended.is_err() {
+            self.environment.sleep_ms(self.config.poll_interval_ms).await;
+            ended = round.run().await;
         }
         ended
     }

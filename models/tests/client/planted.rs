@@ -1,4 +1,4 @@
-//! Each planted bug of the client misbehaves as described, where the reference is right.
+//! Planted bugs of the client misbehave as described, where the reference is right.
 
 use models::defects::Defect;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Each planted bug of the Paimon table misbehaves as described, where the reference is right.
+//! Planted bugs of the Paimon table misbehave as described, where the reference is right.
 
 use models::contract::{Filter, RowKind, Value};
 use models::defects::{Defect, Defects};

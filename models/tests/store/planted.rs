@@ -1,4 +1,4 @@
-//! What each planted bug of the store does that the reference does not.
+//! What planted bugs of the store do that the reference does not.
 
 use models::contract::{Host, RowKind, Store, TableId};
 use models::defects::Defect;

@@ -1,4 +1,4 @@
-//! Each planted bug of tiering misbehaves as described, in the situation where the reference is right.
+//! Planted bugs of tiering misbehave as described, in the situation where the reference is right.
 
 use std::rc::Rc;
 

@@ -11,8 +11,8 @@
 //! 7. A write may be torn only where nothing but a name that nobody was told yet leads to the object: data files,
 //!    manifests, manifest lists. Snapshots, schemas and hints are put whole or not at all: a torn hint that nobody
 //!    writes again would be there for ever.
-//! 8. A directory is moved once and in time: file systems know a repeated rename by its number, and no catalog that names
-//!    directories after tables survives one that comes when the name has another table.
+//! 8. A directory is moved once and in time: file systems know a repeated rename by its number, and no catalog that
+//!    names directories after tables survives one that comes when the name has another table.
 //! 9. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
 //!    object whose writer was answered, loses a synced record or answers with an old listing.
 //!
@@ -20,13 +20,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use models::config::SystemConfig;
+
 use super::calls::{COORDINATOR, LAKE, METASTORE, STORE};
-use super::{Action, CallAddress, CallFault, Fault, Plan};
+use super::{CallAddress, CallFault, Fault, Plan};
 
 /// The one call of the lake whose effect depends on what a name means when it comes (rule 8).
 const RENAME_DIRECTORY: &str = "lake.rename-directory";
 /// The writes of which a part may arrive.
 pub(crate) const MAY_BE_TORN: [&str; 3] = ["lake.put-data", "lake.put-manifest", "lake.put-manifest-list"];
+
+/// How much longer one way over a slow link takes at most: there and back stay within the timeout, with what a healthy
+/// call takes (rule 6).
+pub(crate) fn slowest_link_ms(system: &SystemConfig) -> u64 {
+    system.call_timeout_ms.saturating_sub(2 * system.max_call_ms + 1) / 2
+}
 
 /// When something is wrong with one host.
 struct Window<'a> {
@@ -190,10 +198,8 @@ impl Plan {
     /// Whether all faults together stay within what a correct system survives.
     pub(super) fn check_survivable(&self) -> Result<(), String> {
         let mut budget = Budget::new(self.chaos_ms);
-        for step in &self.steps {
-            if let Action::Fault(fault) = &step.action {
-                budget.take(fault).map_err(|found| format!("step `{}`: {found}", step.id))?;
-            }
+        for (step, fault) in self.faults() {
+            budget.take(fault).map_err(|found| format!("step `{step}`: {found}"))?;
         }
         Ok(())
     }

@@ -13,7 +13,9 @@ use models::paimon::validate_schema;
 use super::calls::{
     CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, METASTORE, STORE, TIERING, check_call, is_system_name, tiering_worker,
 };
-use super::{Action, CallAddress, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement, WRITE_ID};
+use super::{
+    Action, CallAddress, CallFault, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement, WRITE_ID, slowest_link_ms,
+};
 
 /// The longest phase, deadline or delay: ten simulated minutes. Longer ones say nothing more and outlast patience.
 const LONGEST_PHASE_MS: u64 = 600_000;
@@ -156,12 +158,12 @@ impl Plan {
                     return Err(format!("expected a called host that can die, found the lake in {at}"));
                 }
                 match what {
-                    super::CallFault::TornWrite { permille } => between("permille", u64::from(*permille), 0, 999),
-                    super::CallFault::Refuse
-                    | super::CallFault::RequestLost
-                    | super::CallFault::ReplyLost
-                    | super::CallFault::ErrorAfter
-                    | super::CallFault::Duplicate { .. } => Ok(()),
+                    CallFault::TornWrite { permille } => between("permille", u64::from(*permille), 0, 999),
+                    CallFault::Refuse
+                    | CallFault::RequestLost
+                    | CallFault::ReplyLost
+                    | CallFault::ErrorAfter
+                    | CallFault::Duplicate { .. } => Ok(()),
                     _ => positive("how long the call's fault lasts", what.lasts_ms()),
                 }
             }
@@ -174,26 +176,12 @@ impl Plan {
                 positive("for_ms", *for_ms)
             }
             Fault::Partition { from, to, for_ms, .. } => {
-                self.check_host(from, sessions)?;
-                if to != LAKE {
-                    self.check_host(to, sessions)?;
-                }
-                if from == to {
-                    return Err(format!("expected a partition between two hosts, found `{from}` on both sides"));
-                }
+                self.check_link("a partition", from, to, sessions)?;
                 positive("for_ms", *for_ms)
             }
             Fault::SlowLink { from, to, by_ms, for_ms, .. } => {
-                self.check_host(from, sessions)?;
-                if to != LAKE {
-                    self.check_host(to, sessions)?;
-                }
-                if from == to {
-                    return Err(format!("expected a slow link between two hosts, found `{from}` on both sides"));
-                }
-                // There and back within the timeout, with what a healthy call takes.
-                let most_ms = self.system.call_timeout_ms.saturating_sub(2 * self.system.max_call_ms + 1) / 2;
-                between("by_ms", *by_ms, 1, most_ms)?;
+                self.check_link("a slow link", from, to, sessions)?;
+                between("by_ms", *by_ms, 1, slowest_link_ms(&self.system))?;
                 positive("for_ms", *for_ms)
             }
             Fault::Full { for_ms, .. } => positive("for_ms", *for_ms),
@@ -220,6 +208,18 @@ impl Plan {
             "expected a host: store, coordinator, tiering-1 to tiering-{workers} or a session, or, with a JDBC catalog, \
              metastore, found `{host}`"
         ))
+    }
+
+    /// Whether there is a link from one to the other; the lake is called and never calls.
+    fn check_link(&self, what: &str, from: &str, to: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
+        self.check_host(from, sessions)?;
+        if to != LAKE {
+            self.check_host(to, sessions)?;
+        }
+        if from == to {
+            return Err(format!("expected {what} between two hosts, found `{from}` on both sides"));
+        }
+        Ok(())
     }
 
     /// Whether this is the catalog's database, of a plan that has one.

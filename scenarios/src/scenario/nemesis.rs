@@ -18,11 +18,11 @@ pub struct Nemeses {
     /// Hosts stand still.
     pub pauses: Vec<WindowNemesis>,
     /// Links are cut.
-    pub partitions: Vec<PartitionNemesis>,
+    pub partitions: Vec<LinkNemesis>,
     /// Parts refuse every call.
     pub outages: Vec<WindowNemesis>,
     /// Links are slow.
-    pub slow_links: Vec<PartitionNemesis>,
+    pub slow_links: Vec<LinkNemesis>,
     /// The storage under the lake is full; `hosts` is `["lake"]`.
     pub full: Vec<WindowNemesis>,
 }
@@ -127,7 +127,7 @@ pub struct WindowNemesis {
 /// Links that are cut, or slow, for a while.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PartitionNemesis {
+pub struct LinkNemesis {
     /// The group's name, unique within the scenario.
     pub name: String,
     /// The share of runs in which the group is on.
@@ -193,8 +193,8 @@ impl Nemeses {
         let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages).chain(&self.full);
         let links = self.partitions.iter().chain(&self.slow_links);
         let names = (self.calls.iter().map(|group| &group.name))
-            .chain(windows.clone().map(|group| &group.name))
-            .chain(links.clone().map(|group| &group.name));
+            .chain(windows.map(|group| &group.name))
+            .chain(links.map(|group| &group.name));
         let mut names: Vec<&String> = names.collect();
         if names.is_empty() {
             return Err("expected at least one group under `nemeses`, found none".to_owned());
@@ -219,9 +219,11 @@ impl Nemeses {
         for group in &self.full {
             check_roles("full", &group.name, &group.hosts, |role| role == Role::Lake)?;
         }
-        for group in links {
-            check_roles("partitions", &group.name, &group.from, |role| role != Role::Lake)?;
-            check_roles("partitions", &group.name, &group.to, |role| !group.from.contains(&role))?;
+        for (key, groups) in [("partitions", &self.partitions), ("slow_links", &self.slow_links)] {
+            for group in groups {
+                check_roles(key, &group.name, &group.from, |role| role != Role::Lake)?;
+                check_roles(key, &group.name, &group.to, |role| !group.from.contains(&role))?;
+            }
         }
         Ok(())
     }

@@ -11,10 +11,8 @@ use super::stories::Story;
 use super::{Run, within};
 use crate::draw::Place;
 use crate::plan::calls::{CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, METASTORE, STORE, TIERING, tiering_worker};
-use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Step};
-use crate::scenario::{
-    CallFaultKind, CallNemesis, Length, Nemeses, PartitionNemesis, Permille, Range, Role, WindowNemesis,
-};
+use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Step, slowest_link_ms};
+use crate::scenario::{CallFaultKind, CallNemesis, Length, LinkNemesis, Nemeses, Permille, Range, Role, WindowNemesis};
 
 /// A run with fewer faults than this gets more of those that are on.
 const FEWEST: u64 = 6;
@@ -30,9 +28,9 @@ enum Group<'a> {
     Calls(&'a CallNemesis),
     Crashes(&'a WindowNemesis),
     Pauses(&'a WindowNemesis),
-    Partitions(&'a PartitionNemesis),
+    Partitions(&'a LinkNemesis),
     Outages(&'a WindowNemesis),
-    SlowLinks(&'a PartitionNemesis),
+    SlowLinks(&'a LinkNemesis),
     Full(&'a WindowNemesis),
 }
 
@@ -154,7 +152,7 @@ fn fault(run: &Run<'_>, cast: &Cast, group: Group<'_>, place: Place) -> Fault {
             let (from, to) = (host("from", &group.from), host("to", &group.to));
             let (at_ms, for_ms) = window(&from, group.lasts);
             // Slow enough to outlast what depends on time, and never so slow that no answer comes.
-            let most_ms = (run.system.call_timeout_ms - 2 * run.system.max_call_ms - 1) / 2;
+            let most_ms = slowest_link_ms(&run.system);
             let by_ms = place.between_inclusive("by", 0, (most_ms / 10).max(1), most_ms.max(1));
             Fault::SlowLink { from, to, by_ms, at_ms, for_ms }
         }

@@ -26,7 +26,7 @@ pub fn judge(index: &Index, operation: &Operation, docket: &mut Docket) {
         .map(|registration| registration.snapshot_id);
     let made_by_tiering = |id: u64| {
         let is_its = |snapshot: &LakeSnapshot| snapshot.is_tiering() || snapshot.seen.user == TIERING_COMMIT_USER;
-        table.snapshots.iter().any(|snapshot| snapshot.seen.snapshot_id == id && is_its(snapshot))
+        table.snapshot(id).is_some_and(is_its)
     };
     // What is registered is observed of the tables that a run begins with; of others it is not known. And no text speaks
     // of the store's own commit, whose registration was lost or which fences an earlier table off.

@@ -19,28 +19,73 @@ use crate::history::SideState;
 
 /// Judges the state of one table.
 pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
-    let statements = || table.operations.iter().map(|position| &index.operations[*position]);
     // The files are read at the end: they are those of one table only where no other ever took its name.
-    if table.disturbance.replaced_from_n != NEVER {
+    if table.disturbance.replaced_from_n != NEVER || !table.has_key() {
         return;
     }
-    if !table.has_key() || !statements().any(|operation| is_promotion(operation.statement)) {
+    let statements = || table.operations.iter().map(|position| &index.operations[*position]);
+    if !statements().any(|operation| is_promotion(operation.statement)) {
         return;
     }
+    let touched = Touched::of(index, table);
     for operation in statements() {
         let around = sides::around(index, operation);
         for seen in [around.before, around.after].into_iter().flatten() {
             let Some(store) = seen.store else { continue };
             let Some(state) = rows_of_state(store) else { continue };
+            let served = Served { table, touched: &touched, operation, seen, store, state };
             if is_enabled(&store.schema) {
-                is_the_registered_snapshot(index, table, operation, seen, store, &state, docket);
+                served.is_the_registered_snapshot(docket);
             } else {
-                is_published_at_once(index, table, operation, seen, store, &state, docket);
+                served.is_published_at_once(docket);
             }
         }
     }
     for read in &table.reads {
-        finds_the_registered_snapshot(index, table, read, docket);
+        finds_the_registered_snapshot(index, table, &touched, read, docket);
+    }
+}
+
+/// From when on the state may be another than that of a snapshot: ordinals of invocations; [`NEVER`] where nothing makes
+/// it so.
+struct Touched {
+    /// Rows may have come, or gone, on another way than a native commit.
+    written_from_n: u64,
+    /// Rows may have changed that no statement's text names.
+    rewritten_from_n: u64,
+    /// Only a part of the history may be in the state.
+    selected_from_n: u64,
+}
+
+impl Touched {
+    fn of(index: &Index, table: &Table) -> Self {
+        let first = |is_such: fn(&Operation) -> bool| {
+            let mut operations = table.operations.iter().map(|position| &index.operations[*position]);
+            operations.find(|operation| is_such(operation)).map_or(NEVER, |operation| operation.invoked.n)
+        };
+        Self {
+            written_from_n: first(|operation| operation.fate() != Fate::Failed && writes(operation.statement)),
+            rewritten_from_n: first(|operation| operation.fate() != Fate::Failed && rewrites(operation.statement)),
+            selected_from_n: first(|operation| {
+                matches!(operation.statement, Statement::Promote { partitions: Some(_), .. })
+            }),
+        }
+    }
+}
+
+fn writes(statement: &Statement) -> bool {
+    match statement {
+        Statement::NativeInsert { .. } => false,
+        Statement::TruncateTable { .. } => true,
+        other => other.writes_rows(),
+    }
+}
+
+fn rewrites(statement: &Statement) -> bool {
+    match statement {
+        Statement::Update { .. } | Statement::InsertOverwrite { .. } | Statement::TruncateTable { .. } => true,
+        Statement::Delete { filter, .. } => filter.is_some(),
+        _ => false,
     }
 }
 
@@ -60,118 +105,94 @@ fn rows_of_snapshot<'h>(snapshot: &LakeSnapshot<'h>) -> Option<Rows<'h>> {
     Some(counted.filter(|(_, rows)| *rows > 0).collect())
 }
 
-/// Whether a statement may have brought rows into the table, or taken some out of it, on another way than a native
-/// commit, before this.
-fn is_written_before(index: &Index, table: &Table, n: u64) -> bool {
-    table.operations.iter().map(|position| &index.operations[*position]).any(|operation| {
-        let rewrites = match operation.statement {
-            Statement::NativeInsert { .. } => false,
-            Statement::TruncateTable { .. } => true,
-            other => other.writes_rows(),
-        };
-        rewrites && operation.invoked.n < n && operation.fate() != Fate::Failed
-    })
-}
-
-/// Whether only a part of the history may be in the state.
-fn is_selected_before(index: &Index, table: &Table, n: u64) -> bool {
-    table.operations.iter().map(|position| &index.operations[*position]).any(|operation| {
-        matches!(operation.statement, Statement::Promote { partitions: Some(_), .. }) && operation.invoked.n < n
-    })
-}
-
 /// The snapshot that the promotion registered, if it was seen before this: the newest registered one that is not tiering's.
-fn registered_before<'t, 'h>(table: &'t Table<'h>, n: u64) -> Option<&'t Registration<'h>> {
-    let is_history = |id: u64| {
-        let seen = table.snapshots.iter().find(|snapshot| snapshot.seen.snapshot_id == id);
-        seen.is_some_and(|snapshot| snapshot.seen.offsets.is_none())
-    };
-    table.registrations.iter().rfind(|registration| registration.at.n < n && is_history(registration.snapshot_id))
+fn registered_before<'t, 'h>(table: &'t Table<'h>, n: u64) -> Option<(&'t Registration<'h>, &'t LakeSnapshot<'h>)> {
+    let earlier = table.registrations.iter().rev().filter(|registration| registration.at.n < n);
+    let mut found = earlier.filter_map(|registration| Some((registration, table.snapshot(registration.snapshot_id)?)));
+    found.find(|(_, snapshot)| snapshot.seen.offsets.is_none())
 }
 
-/// P4: a disabled table, to which nobody could write yet, has nothing or all of a snapshot.
-fn is_published_at_once(
-    index: &Index,
-    table: &Table,
-    operation: &Operation,
-    seen: Sides,
-    store: &SideState,
-    state: &Rows,
-    docket: &mut Docket,
-) {
-    let newest = seen.lake.and_then(|lake| lake.snapshot_id).unwrap_or(0);
-    let until_then = table.snapshots.iter().filter(|snapshot| snapshot.seen.snapshot_id <= newest);
-    let snapshots: Option<Vec<Rows>> = until_then.map(rows_of_snapshot).collect();
-    let Some(snapshots) = snapshots.filter(|snapshots| snapshots.len() as u64 == newest) else { return };
-    let is_written = store.offsets.iter().flatten().any(|end| end.offset > 0);
-    if is_written || is_selected_before(index, table, seen.n) {
-        return;
-    }
-    docket.judged("P4", 1);
-    if !state.is_empty() && !snapshots.contains(state) {
-        docket.violated("P4", [operation.events(), vec![seen.n]].concat(), || {
-            format!(
-                "Beside the {} the table was disabled and nobody had written to the store, and the store served {} (event \
-                 {}), which is all of no lake snapshot up to {newest}. P4 demands that all buckets are published at once.",
-                prose::statement(operation),
-                told(state),
-                seen.n
-            )
-        });
-    }
+/// The state that the store served beside one statement.
+struct Served<'a, 'h> {
+    table: &'a Table<'h>,
+    touched: &'a Touched,
+    operation: &'a Operation<'h>,
+    seen: Sides<'h>,
+    store: &'h SideState,
+    state: Rows<'h>,
 }
 
-/// P4 and P8: an enabled table, to which nobody has written, has all of the snapshot that is registered.
-fn is_the_registered_snapshot(
-    index: &Index,
-    table: &Table,
-    operation: &Operation,
-    seen: Sides,
-    store: &SideState,
-    state: &Rows,
-    docket: &mut Docket,
-) {
-    if is_written_before(index, table, seen.n) || is_selected_before(index, table, seen.n) {
-        return;
+impl Served<'_, '_> {
+    /// P4: a disabled table, to which nobody could write yet, has nothing or all of a snapshot.
+    fn is_published_at_once(&self, docket: &mut Docket) {
+        let newest = self.seen.lake.and_then(|lake| lake.snapshot_id).unwrap_or(0);
+        let until_then = self.table.snapshots.iter().filter(|snapshot| snapshot.seen.snapshot_id <= newest);
+        let snapshots: Option<Vec<Rows>> = until_then.map(rows_of_snapshot).collect();
+        let Some(snapshots) = snapshots.filter(|snapshots| snapshots.len() as u64 == newest) else { return };
+        let is_written = self.store.offsets.iter().flatten().any(|end| end.offset > 0);
+        if is_written || self.touched.selected_from_n < self.seen.n {
+            return;
+        }
+        docket.judged("P4", 1);
+        if !self.state.is_empty() && !snapshots.contains(&self.state) {
+            docket.violated("P4", [self.operation.events(), vec![self.seen.n]].concat(), || {
+                format!(
+                    "Beside the {} the table was disabled and nobody had written to the store, and the store served {} \
+                     (event {}), which is all of no lake snapshot up to {newest}. P4 demands that all buckets are published \
+                     at once.",
+                    prose::statement(self.operation),
+                    told(&self.state),
+                    self.seen.n
+                )
+            });
+        }
     }
-    let registered = registered_before(table, seen.n).filter(|registered| registered.table_id == store.table_id);
-    let Some(registered) = registered else { return };
-    let of_id = |snapshot: &&LakeSnapshot| snapshot.seen.snapshot_id == registered.snapshot_id;
-    let Some(expected) = table.snapshots.iter().find(of_id).and_then(rows_of_snapshot) else { return };
-    // Buckets of which nothing is there were not loaded; others were, of another snapshot.
-    let is_half = expected.keys().any(|bucket| !state.contains_key(bucket));
-    let (property, demand) = match is_half {
-        true => ("P8", "a half-loaded table is never enabled"),
-        false => ("P4", "a promotion loads the snapshot that it registers"),
-    };
-    docket.judged("P4", 1);
-    docket.judged("P8", 1);
-    if *state != expected {
-        docket.violated(property, [operation.events(), vec![registered.at.n, seen.n]].concat(), || {
-            format!(
-                "Beside the {} the table was enabled with lake snapshot {} registered (event {}), which has {}. Nobody had \
-                 written to the store, and it served {} (event {}). {property} demands that {demand}.",
-                prose::statement(operation),
-                registered.snapshot_id,
-                registered.at.n,
-                told(&expected),
-                told(state),
-                seen.n
-            )
-        });
+
+    /// P4 and P8: an enabled table, to which nobody has written, has all of the snapshot that is registered.
+    fn is_the_registered_snapshot(&self, docket: &mut Docket) {
+        if self.touched.written_from_n.min(self.touched.selected_from_n) < self.seen.n {
+            return;
+        }
+        let Some((registered, snapshot)) = registered_before(self.table, self.seen.n) else { return };
+        let Some(expected) = rows_of_snapshot(snapshot) else { return };
+        if registered.table_id != self.store.table_id {
+            return;
+        }
+        // Buckets of which nothing is there were not loaded; others were, of another snapshot.
+        let is_half = expected.keys().any(|bucket| !self.state.contains_key(bucket));
+        let (property, demand) = match is_half {
+            true => ("P8", "a half-loaded table is never enabled"),
+            false => ("P4", "a promotion loads the snapshot that it registers"),
+        };
+        docket.judged("P4", 1);
+        docket.judged("P8", 1);
+        if self.state != expected {
+            docket.violated(property, [self.operation.events(), vec![registered.at.n, self.seen.n]].concat(), || {
+                format!(
+                    "Beside the {} the table was enabled with lake snapshot {} registered (event {}), which has {}. Nobody \
+                     had written to the store, and it served {} (event {}). {property} demands that {demand}.",
+                    prose::statement(self.operation),
+                    registered.snapshot_id,
+                    registered.at.n,
+                    told(&expected),
+                    told(&self.state),
+                    self.seen.n
+                )
+            });
+        }
     }
 }
 
 /// P4, of any system: a key that only native commits wrote, all of them in the registered snapshot, is found as the last
 /// of them left it.
-fn finds_the_registered_snapshot(index: &Index, table: &Table, read: &Read, docket: &mut Docket) {
+fn finds_the_registered_snapshot(index: &Index, table: &Table, touched: &Touched, read: &Read, docket: &mut Docket) {
     let (Scope::Key(key), Some(content)) = (read.scope, &read.content) else { return };
     let is_current = read.real_time && !read.historic && !read.is_filtered();
     if !is_current {
         return;
     }
-    let Some(registered) = registered_before(table, read.invoked.n) else { return };
-    if is_rewritten_before(index, table, read.answered.n) {
+    let Some((registered, _)) = registered_before(table, read.invoked.n) else { return };
+    if touched.rewritten_from_n < read.answered.n {
         return;
     }
     let writes = table.writes.of_key[key as usize].iter().map(|number| (*number, table.writes.get(*number)));
@@ -204,18 +225,6 @@ fn finds_the_registered_snapshot(index: &Index, table: &Table, read: &Read, dock
             )
         });
     }
-}
-
-/// Whether a statement before this may have changed rows that its text does not name.
-fn is_rewritten_before(index: &Index, table: &Table, n: u64) -> bool {
-    table.operations.iter().map(|position| &index.operations[*position]).any(|operation| {
-        let rewrites = match operation.statement {
-            Statement::Update { .. } | Statement::InsertOverwrite { .. } | Statement::TruncateTable { .. } => true,
-            Statement::Delete { filter, .. } => filter.is_some(),
-            _ => false,
-        };
-        rewrites && operation.invoked.n < n && operation.fate() != Fate::Failed
-    })
 }
 
 fn told(rows: &Rows) -> String {

@@ -48,7 +48,7 @@ const UNMAPPABLE: &[Unmappable] = &[
     Unmappable {
         what: "the bucket function mod",
         applies: |schema| option(schema, "bucket-function.type").is_some_and(|kind| kind.eq_ignore_ascii_case("mod")),
-        names: &["bucket-function.type", "bucket-function", "bucket function"],
+        names: &["bucket-function", "bucket function"],
     },
     Unmappable {
         what: "a primary key and no fixed number of buckets",

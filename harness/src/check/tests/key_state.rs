@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::promotion::{keyed, promote, promoted};
 use super::story::{Story, side, table_row, table_rows};
 
 /// A lake table with a key and two snapshots: first the rows 1 and 2, then 2 again and 3.
 fn history() -> Story {
-    let mut story = Story::plain().with_table(json!({"columns": [{"name": "id", "type": "BIGINT", "nullable": false},
-        {"name": "v", "type": "STRING"}, {"name": "w", "type": "BIGINT"}], "primary_key": ["id"],
-        "options": {"bucket": "2"}}));
+    let mut story = keyed(json!({"bucket": "2"}));
     for (snapshot_id, rows) in [(1, [(1, 10), (2, 20)]), (2, [(2, 21), (3, 30)])] {
         let op = story.begin("n", json!({"native_insert": {"table": "db.t", "rows": table_rows(&rows)}}));
         story.ok(&op, json!({"acked": {"acked": 2, "snapshot_id": snapshot_id}}));
@@ -29,14 +28,6 @@ fn files(story: &mut Story) {
         story.event(json!({"event": "snapshot", "table": "db.t", "digest": "0", "snapshot_id": id, "user": "n",
             "identifier": id, "kind": "APPEND", "committed_at_ms": id, "buckets": buckets}));
     }
-}
-
-fn promote() -> Value {
-    json!({"promote": {"table": "db.t", "properties": {"table.dml-sync": "true"}}})
-}
-
-fn promoted() -> Value {
-    json!({"promoted": {"message": "db.t is a lake-stream table"}})
 }
 
 /// The store's side with so many rows in buckets 0 and 1.

@@ -24,11 +24,11 @@ fn enable() -> Value {
     json!({"enable": {"table": "db.t"}})
 }
 
-fn promote() -> Value {
+pub fn promote() -> Value {
     json!({"promote": {"table": "db.t", "properties": {"table.dml-sync": "true"}}})
 }
 
-fn promoted() -> Value {
+pub fn promoted() -> Value {
     json!({"promoted": {"message": "db.t is a lake-stream table"}})
 }
 
@@ -40,7 +40,7 @@ fn history(mut story: Story) -> Story {
 }
 
 /// The plain key table of these tests.
-fn keyed(options: Value) -> Story {
+pub fn keyed(options: Value) -> Story {
     Story::plain().with_table(json!({"columns": [{"name": "id", "type": "BIGINT", "nullable": false},
         {"name": "v", "type": "STRING"}, {"name": "w", "type": "BIGINT"}], "primary_key": ["id"], "options": options}))
 }

@@ -1,4 +1,4 @@
-//! Planted bugs of the commit that need more than a line. Without one of them nothing here runs.
+//! Planted bugs of the commit that need more than a line. Without one of them nothing here changes anything.
 
 use std::rc::Rc;
 

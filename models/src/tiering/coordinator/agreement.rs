@@ -36,13 +36,8 @@ pub(super) async fn expect_same_snapshot(
     if defects.has(Defect::EnableOneSided) && (registered.is_none() || newest_id.is_none()) {
         return Ok(());
     }
-    let own = match &newest {
-        Some(newest) => {
-            own_lake_snapshot(newest, table.table_id, lake_table.schema(), defects).map_err(nothing_changed)?
-        }
-        None => None,
-    };
-    if let Some(unregistered) = own
+    let own = own_lake_snapshot(newest.as_ref(), table.table_id, lake_table.schema(), defects);
+    if let Some(unregistered) = own.map_err(nothing_changed)?
         && registered < newest_id
     {
         coordinator.environment.reached(Point::EnableRegisteredCommit);

@@ -1,7 +1,7 @@
 //! Plans that try every crash point of one protocol: a tiering round, a promotion, a commit. Each has a few statements
 //! and timings without luck, so that the calls of the protocol are the same in every run, and the point is hit.
 //!
-//! Seed n is point n, counted around; what is left of the seed varies the rows and the kind of table.
+//! Seed n is point n, counted around; how often it went around decides the kind of table. Rows vary with every seed.
 
 mod points;
 
@@ -9,7 +9,7 @@ use models::config::{ClientConfig, CoordinatorConfig, StoreConfig, SystemConfig,
 use models::contract::{Side, Statement};
 
 use super::closing::{self, CLOSING_DEADLINE_MS};
-use super::session::Session;
+use super::session::{Session, Turn};
 use super::tables::{self, Table};
 use crate::draw::Draws;
 use crate::plan::{
@@ -57,8 +57,7 @@ pub fn crash_places(of: CrashedProtocol) -> Vec<CallAddress> {
 pub(super) fn plan(scenario: &Scenario, kind: CrashPoints, seed: u64, draws: Draws) -> Plan {
     let points = crash_points(kind);
     let count = points.len() as u64;
-    let mut plan = undisturbed(scenario, kind.of, seed / count, draws);
-    plan.seed = seed;
+    let mut plan = undisturbed(scenario, kind.of, seed, seed / count, draws);
     let faults = points[(seed % count) as usize].iter().enumerate().map(|(number, (at, what))| Step {
         id: format!("cut-{}", number + 1),
         action: Action::Fault(Fault::Call { at: at.clone(), what: *what }),
@@ -67,11 +66,11 @@ pub(super) fn plan(scenario: &Scenario, kind: CrashPoints, seed: u64, draws: Dra
     plan
 }
 
-/// The plan without its point.
-fn undisturbed(scenario: &Scenario, of: CrashedProtocol, variation: u64, draws: Draws) -> Plan {
+/// The plan without its point; `lap` is how often all points had their turn before.
+fn undisturbed(scenario: &Scenario, of: CrashedProtocol, seed: u64, lap: u64, draws: Draws) -> Plan {
     // Rounds tier either kind of table; only a key table has a state to load.
     let (name, side, keyed) = match of {
-        CrashedProtocol::TieringRound => ("t", Side::Store, variation % 2 == 1),
+        CrashedProtocol::TieringRound => ("t", Side::Store, lap % 2 == 1),
         CrashedProtocol::Commit => ("plain", Side::Lake, false),
         CrashedProtocol::Promotion => ("promo", Side::Lake, true),
     };
@@ -82,16 +81,15 @@ fn undisturbed(scenario: &Scenario, of: CrashedProtocol, variation: u64, draws: 
         CrashedProtocol::Commit => tale.commit(),
         CrashedProtocol::Promotion => tale.promotion(),
     }
-    let steps = tale.steps;
     Plan {
         version: PLAN_VERSION,
         scenario: scenario.name.clone(),
-        seed: variation,
+        seed,
         min_call_ms: 1,
         catalog: Default::default(),
         tables: vec![PlannedTable { table: table.path.clone(), schema: table.schema.clone(), side }],
         chaos_ms: CHAOS_MS,
-        steps,
+        steps: tale.steps,
         system: system(),
     }
 }
@@ -122,13 +120,7 @@ struct Tale<'a> {
 }
 
 impl Tale<'_> {
-    fn at(
-        &mut self,
-        session: &mut Session,
-        phase: Phase,
-        at_ms: u64,
-        make: impl Fn(&Table, &super::session::Turn) -> Statement,
-    ) {
+    fn at(&mut self, session: &mut Session, phase: Phase, at_ms: u64, make: impl Fn(&Table, &Turn) -> Statement) {
         let turn = session.turn(phase);
         let statement = make(self.table, &turn);
         let deadline_ms = if phase == Phase::Chaos { DEADLINE_MS } else { CLOSING_DEADLINE_MS };
@@ -189,15 +181,15 @@ impl Tale<'_> {
     }
 }
 
-fn insert(table: &Table, turn: &super::session::Turn) -> Statement {
+fn insert(table: &Table, turn: &Turn) -> Statement {
     Statement::insert(table.base(), table.rows(turn, 2, false, None))
 }
 
-fn insert_natively(table: &Table, turn: &super::session::Turn) -> Statement {
+fn insert_natively(table: &Table, turn: &Turn) -> Statement {
     Statement::NativeInsert { table: table.path.clone(), rows: table.rows(turn, 2, false, None) }
 }
 
-fn promote(table: &Table, _: &super::session::Turn) -> Statement {
+fn promote(table: &Table, _: &Turn) -> Statement {
     let properties = [("table.dml-sync".to_owned(), "true".to_owned())].into();
     Statement::Promote { table: table.path.clone(), properties, partitions: None }
 }

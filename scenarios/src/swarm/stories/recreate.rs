@@ -47,7 +47,7 @@ fn drop_all(tale: &mut Tale, place: Place, number: u64) {
     } else {
         tale.then(|table, _| drop(&table.path, Side::Store));
     }
-    // Often the lake table stays: making the table again must then be refused, or must not take it over.
+    // Now and then the lake table stays: making the table again must then be refused, or must not take it over.
     if place.chance("lake-too", number, 750) {
         tale.at_once(|table, _| drop(&table.path, Side::Lake));
     }
