@@ -1,5 +1,6 @@
 //! Engines: they run a plan against a system and leave a history. They never judge.
 
+mod builder;
 mod environment;
 mod faults;
 mod hosts;
@@ -10,6 +11,7 @@ mod ports;
 pub mod run;
 mod session;
 pub mod sim;
+mod timed_faults;
 pub mod trace;
 mod world;
 

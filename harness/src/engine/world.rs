@@ -6,23 +6,25 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use models::config::CatalogKind;
-use models::contract::{Coordinator, Metastore, ObjectStore, Statement, Store, System};
+use models::contract::{Statement, System};
 use models::defects::Defects;
+use models::paimon::LakeAccess;
 use models::paimon::object_stores::MemoryObjectStore;
-use models::paimon::{Catalog, FilesystemCatalog, JdbcCatalog, LakeAccess, SqlMetastore};
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem};
 use models::tiering::{TieringCoordinator, TieringWorker};
-use scenarios::plan::{Action, Fault, Phase, Plan};
+use scenarios::plan::{Action, Phase, Plan};
 use tokio::sync::oneshot;
 
+use super::builder::{Builder, add_metastore};
 use super::environment::{OBSERVER, SimulatedEnvironment};
 use super::hosts::HostState;
-use super::network::{Edge, Network, Scope};
+use super::network::{Network, Scope};
 use super::observer::Observer;
-use super::ports::{CoordinatorPort, LakePort, MetastorePort, StorePort, TableNames};
+use super::ports::TableNames;
 use super::run::{Damage, RunOptions, Trouble};
 use super::session::{Session, SessionHost, SessionStep};
+use super::timed_faults;
 use crate::history::{Event, RunPhase};
 
 /// How often the observer looks.
@@ -43,77 +45,6 @@ pub struct World {
     /// The lake as the system's own clean-up at the end reaches it: without a port.
     upkeep: LakeAccess,
     damage: Option<Damage>,
-}
-
-/// What builds parts: the hosts there are, and what stands behind their ports.
-struct Builder {
-    network: Rc<Network>,
-    names: TableNames,
-    defects: Defects,
-    objects: Rc<dyn ObjectStore>,
-    store_host: Rc<HostState>,
-    store: Rc<dyn Store>,
-    coordinator_host: Rc<HostState>,
-    /// The database of a JDBC catalog and its host.
-    metastore: Option<(Rc<HostState>, Rc<SqlMetastore>)>,
-}
-
-impl Builder {
-    fn edge(
-        &self,
-        caller: &Rc<HostState>,
-        role: &str,
-        callee: Option<&Rc<HostState>>,
-        part: &'static str,
-        scope: &Rc<Scope>,
-    ) -> Edge {
-        let role = Rc::from(role);
-        Edge { caller: caller.clone(), role, callee: callee.cloned(), part, scope: scope.clone() }
-    }
-
-    fn lake(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> LakeAccess {
-        let edge = self.edge(caller, role, None, "lake", scope);
-        let port = LakePort { network: self.network.clone(), edge, objects: self.objects.clone() };
-        LakeAccess {
-            objects: Rc::new(port),
-            environment: SimulatedEnvironment::new(&self.network, caller),
-            defects: self.defects.clone(),
-        }
-    }
-
-    fn store(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> Rc<dyn Store> {
-        Rc::new(StorePort {
-            network: self.network.clone(),
-            edge: self.edge(caller, role, Some(&self.store_host), "store", scope),
-            store: self.store.clone(),
-            names: self.names.clone(),
-        })
-    }
-
-    /// The plan's kind of catalog, as one caller reaches it.
-    fn catalog(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> Rc<dyn Catalog> {
-        let lake = self.lake(caller, role, scope);
-        let Some((host, metastore)) = &self.metastore else { return Rc::new(FilesystemCatalog::new(lake)) };
-        let edge = self.edge(caller, role, Some(host), "metastore", scope);
-        let metastore: Rc<dyn Metastore> = metastore.clone();
-        let port = MetastorePort { network: self.network.clone(), edge, metastore };
-        Rc::new(JdbcCatalog::new(lake, Rc::new(port)))
-    }
-
-    fn coordinator(
-        &self,
-        caller: &Rc<HostState>,
-        role: &str,
-        scope: &Rc<Scope>,
-        coordinator: &Rc<TieringCoordinator>,
-    ) -> Rc<dyn Coordinator> {
-        Rc::new(CoordinatorPort {
-            network: self.network.clone(),
-            edge: self.edge(caller, role, Some(&self.coordinator_host), "coordinator", scope),
-            coordinator: coordinator.clone(),
-            names: self.names.clone(),
-        })
-    }
 }
 
 impl World {
@@ -220,7 +151,7 @@ impl World {
         let began_ms = self.network.now_ms();
         self.enter(RunPhase::Chaos);
         self.observe_now_and_then();
-        self.schedule_faults();
+        timed_faults::schedule(&self.plan, &self.network);
         self.work(Phase::Chaos, began_ms).await;
         let chaos_left_ms = (began_ms + self.plan.chaos_ms).saturating_sub(self.network.now_ms());
         tokio::time::sleep(Duration::from_millis(chaos_left_ms)).await;
@@ -336,135 +267,4 @@ impl World {
         tokio::time::sleep(Duration::from_millis(self.plan.system.longest_round_ms())).await;
         true
     }
-
-    /// Lets the plan's timed faults strike. Those of single calls are armed already.
-    fn schedule_faults(&self) {
-        for (_, fault) in self.plan.faults() {
-            let network = self.network.clone();
-            match fault.clone() {
-                Fault::Call { .. } => {}
-                Fault::Crash { host, at_ms, restart_after_ms } => self.network.spawn(async move {
-                    tokio::time::sleep(Duration::from_millis(at_ms)).await;
-                    if let Some(host) = network.host(&host) {
-                        network.crash(&host, restart_after_ms);
-                    }
-                }),
-                Fault::Pause { host, at_ms, for_ms } => {
-                    let Some(host) = self.network.host(&host) else { continue };
-                    let (began, ended) = (host.clone(), host);
-                    self.schedule_window(
-                        "pause",
-                        began.name.clone(),
-                        at_ms,
-                        for_ms,
-                        move || began.pause(),
-                        move || ended.resume(),
-                    );
-                }
-                Fault::Partition { from, to, both_ways, at_ms, for_ms } => {
-                    let target = Rc::from(format!("{from} {} {to}", if both_ways { "<->" } else { "->" }));
-                    let (cut, mend) = (network.clone(), network);
-                    let ways = move || {
-                        let back = both_ways.then(|| (to.clone(), from.clone()));
-                        [Some((from.clone(), to.clone())), back].into_iter().flatten()
-                    };
-                    let also_ways = ways.clone();
-                    self.schedule_window(
-                        "partition",
-                        target,
-                        at_ms,
-                        for_ms,
-                        move || {
-                            ways().for_each(|(from, to)| cut.faults.cut(&from, &to));
-                            true
-                        },
-                        move || {
-                            also_ways().for_each(|(from, to)| mend.faults.mend(&from, &to));
-                        },
-                    );
-                }
-                Fault::SlowLink { from, to, by_ms, at_ms, for_ms } => {
-                    let target = Rc::from(format!("{from} <-> {to}"));
-                    let (begin, end) = (network.clone(), network);
-                    let link = (from.clone(), to.clone());
-                    self.schedule_window(
-                        "slow-link",
-                        target,
-                        at_ms,
-                        for_ms,
-                        move || {
-                            begin.faults.slow_down(&from, &to, by_ms);
-                            true
-                        },
-                        move || end.faults.speed_up(&link.0, &link.1, by_ms),
-                    );
-                }
-                Fault::Full { at_ms, for_ms } => {
-                    let (begin, end) = (network.clone(), network);
-                    self.schedule_window(
-                        "capacity-full",
-                        Rc::from("lake"),
-                        at_ms,
-                        for_ms,
-                        move || {
-                            begin.faults.begin_full();
-                            true
-                        },
-                        move || end.faults.end_full(),
-                    );
-                }
-                Fault::Outage { part, at_ms, for_ms } => {
-                    let (begin, end) = (network.clone(), network);
-                    let (out, back) = (part.clone(), part.clone());
-                    self.schedule_window(
-                        "outage",
-                        Rc::from(part),
-                        at_ms,
-                        for_ms,
-                        move || {
-                            begin.faults.begin_outage(&out);
-                            true
-                        },
-                        move || {
-                            end.faults.end_outage(&back);
-                        },
-                    );
-                }
-            }
-        }
-    }
-
-    /// A fault with a beginning and an end; the beginning says whether it changed anything.
-    fn schedule_window(
-        &self,
-        kind: &'static str,
-        target: Rc<str>,
-        at_ms: u64,
-        for_ms: u64,
-        begin: impl FnOnce() -> bool + 'static,
-        end: impl FnOnce() + 'static,
-    ) {
-        let network = self.network.clone();
-        self.network.spawn(async move {
-            tokio::time::sleep(Duration::from_millis(at_ms)).await;
-            if network.is_healed() || !begin() {
-                return;
-            }
-            network.begin_window(kind, &target);
-            tokio::time::sleep(Duration::from_millis(for_ms)).await;
-            if !network.is_healed() {
-                end();
-                network.end_window(kind, &target);
-            }
-        });
-    }
-}
-
-/// A database on a host of its own.
-fn add_metastore(network: &Rc<Network>) -> (Rc<HostState>, Rc<SqlMetastore>) {
-    let host = HostState::new("metastore");
-    let metastore = Rc::new(SqlMetastore::new().expect("SQLite opens a database in memory"));
-    host.install(metastore.clone());
-    network.add_host(host.clone());
-    (host, metastore)
 }

@@ -1,0 +1,94 @@
+//! What builds the parts of a run: the hosts there are, and a part as one caller reaches it, with a port between them. It
+//! knows no phase of the run and nothing of what goes wrong.
+
+use std::rc::Rc;
+
+use models::contract::{Coordinator, Metastore, ObjectStore, Store};
+use models::defects::Defects;
+use models::paimon::{Catalog, FilesystemCatalog, JdbcCatalog, LakeAccess, SqlMetastore};
+use models::tiering::TieringCoordinator;
+
+use super::environment::SimulatedEnvironment;
+use super::hosts::HostState;
+use super::network::{Edge, Network, Scope};
+use super::ports::{CoordinatorPort, LakePort, MetastorePort, StorePort, TableNames};
+
+/// What builds parts: the hosts there are, and what stands behind their ports.
+pub(super) struct Builder {
+    pub network: Rc<Network>,
+    pub names: TableNames,
+    pub defects: Defects,
+    pub objects: Rc<dyn ObjectStore>,
+    pub store_host: Rc<HostState>,
+    pub store: Rc<dyn Store>,
+    pub coordinator_host: Rc<HostState>,
+    /// The database of a JDBC catalog and its host.
+    pub metastore: Option<(Rc<HostState>, Rc<SqlMetastore>)>,
+}
+
+impl Builder {
+    fn edge(
+        &self,
+        caller: &Rc<HostState>,
+        role: &str,
+        callee: Option<&Rc<HostState>>,
+        part: &'static str,
+        scope: &Rc<Scope>,
+    ) -> Edge {
+        let role = Rc::from(role);
+        Edge { caller: caller.clone(), role, callee: callee.cloned(), part, scope: scope.clone() }
+    }
+
+    pub fn lake(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> LakeAccess {
+        let edge = self.edge(caller, role, None, "lake", scope);
+        let port = LakePort { network: self.network.clone(), edge, objects: self.objects.clone() };
+        LakeAccess {
+            objects: Rc::new(port),
+            environment: SimulatedEnvironment::new(&self.network, caller),
+            defects: self.defects.clone(),
+        }
+    }
+
+    pub fn store(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> Rc<dyn Store> {
+        Rc::new(StorePort {
+            network: self.network.clone(),
+            edge: self.edge(caller, role, Some(&self.store_host), "store", scope),
+            store: self.store.clone(),
+            names: self.names.clone(),
+        })
+    }
+
+    /// The plan's kind of catalog, as one caller reaches it.
+    pub fn catalog(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> Rc<dyn Catalog> {
+        let lake = self.lake(caller, role, scope);
+        let Some((host, metastore)) = &self.metastore else { return Rc::new(FilesystemCatalog::new(lake)) };
+        let edge = self.edge(caller, role, Some(host), "metastore", scope);
+        let metastore: Rc<dyn Metastore> = metastore.clone();
+        let port = MetastorePort { network: self.network.clone(), edge, metastore };
+        Rc::new(JdbcCatalog::new(lake, Rc::new(port)))
+    }
+
+    pub fn coordinator(
+        &self,
+        caller: &Rc<HostState>,
+        role: &str,
+        scope: &Rc<Scope>,
+        coordinator: &Rc<TieringCoordinator>,
+    ) -> Rc<dyn Coordinator> {
+        Rc::new(CoordinatorPort {
+            network: self.network.clone(),
+            edge: self.edge(caller, role, Some(&self.coordinator_host), "coordinator", scope),
+            coordinator: coordinator.clone(),
+            names: self.names.clone(),
+        })
+    }
+}
+
+/// A database on a host of its own.
+pub(super) fn add_metastore(network: &Rc<Network>) -> (Rc<HostState>, Rc<SqlMetastore>) {
+    let host = HostState::new("metastore");
+    let metastore = Rc::new(SqlMetastore::new().expect("SQLite opens a database in memory"));
+    host.install(metastore.clone());
+    network.add_host(host.clone());
+    (host, metastore)
+}
