@@ -11,7 +11,7 @@ debug="${2:-$target/debug/lakestream-certify}"
 matrix="$(mktemp)"
 trap 'rm -f "$matrix" "$matrix.replayed"' EXIT
 
-searched="$("$release" list defects | awk '{ print $1 }' | grep -vxFf ci/not-found-yet.txt | paste -sd, -)"
+searched="$("$release" list defects | awk '/^[^ ]/ { print $1 }' | grep -vxFf ci/not-found-yet.txt | paste -sd, -)"
 status=0
 "$release" defects --json --defect "$searched" >"$matrix" || status=$?
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Feeds every reader of a table's files, and the integrity check, with bytes that nobody wrote, a bounded lot each.
 # A panic, an endless loop, much memory or a round trip that loses something fails it; the input that did it stays
-# beneath ci/fuzz/artifacts. What was tried before stays beneath ci/fuzz/corpus, so a longer run goes on from there.
+# beneath ci/fuzz/artifacts. What a run by time tried stays beneath ci/fuzz/corpus, so the next one goes on from there.
 #
 # Usage: ci/fuzz.sh [SECONDS_FOR_EACH_TARGET [TARGET...]]
 # Without seconds each target gets a fixed number of inputs that follow from a fixed seed, the same each time: what CI
@@ -13,9 +13,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 if (($# > 0)); then
   bound=("-max_total_time=$1")
+  corpora=ci/fuzz/corpus
   shift
 else
   bound=(-seed=1 -runs=1500)
+  # What an earlier run found would make this one try other inputs.
+  corpora="$(mktemp -d)"
+  trap 'rm -rf "$corpora"' EXIT
 fi
 targets=("$@")
 if ((${#targets[@]} == 0)); then
@@ -36,7 +40,7 @@ RUSTFLAGS="$flags" CARGO_INCREMENTAL=0 cargo build --quiet --locked --bins --tar
 # seed TARGET PATTERN...: every file of the fixtures with such a name, under the name of its content.
 fixtures=models/tests/fixtures
 seed() {
-  local corpus="ci/fuzz/corpus/$1" pattern
+  local corpus="$corpora/$1" pattern
   mkdir -p "$corpus" "ci/fuzz/artifacts/$1"
   shift
   for pattern in "$@"; do
@@ -63,7 +67,7 @@ for target in "${targets[@]}"; do
   run=("ci/fuzz/target/$host/debug/$target" "-artifact_prefix=ci/fuzz/artifacts/$target/")
   # The crate's allocator bounds allocations: libFuzzer's -malloc_limit_mb does so in builds with a sanitizer only.
   if ! "${run[@]}" "${bound[@]}" -timeout=10 -rss_limit_mb=512 -max_len=16384 -print_final_stats=1 \
-    "ci/fuzz/corpus/$target" >"$log" 2>&1; then
+    "$corpora/$target" >"$log" 2>&1; then
     tail -n 40 "$log"
     echo "$target failed; the input is in ci/fuzz/artifacts/$target. Once more:"
     echo "  ${run[0]} $(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)"

@@ -12,6 +12,8 @@ use models::contract::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::bounded_text::BoundedLines;
+
 /// The version of the history format.
 pub const HISTORY_VERSION: u32 = 1;
 
@@ -309,7 +311,7 @@ impl History {
 
     /// Reads JSON lines. The error names the line, what was expected and what was found.
     pub fn read(from: impl BufRead) -> Result<Self, String> {
-        let mut lines = from.lines().enumerate();
+        let mut lines = BoundedLines::new(from).enumerate();
         let header = match lines.next() {
             None => return Err("expected a history, found an empty file".to_owned()),
             Some((_, line)) => {

@@ -2,6 +2,7 @@
 //!
 //! Data flows one way: seed → plan → run → history → findings → verdict → report.
 
+pub mod bounded_text;
 pub mod campaign;
 pub mod check;
 pub mod cli;

@@ -83,6 +83,12 @@ fn bad_input_ends_with_64_and_a_sentence() {
         (&["defects", "--seeds", "0"], &["--seeds", "at least 1, found 0"]),
         (&["defects", "--starts", "none"], &["--starts", "a whole number like 3"]),
         (&["list", "secrets"], &["secrets"]),
+        (&["list", "scenarios", "--long"], &["expected `list properties --long`"]),
+        (&["run", "append", "--seed", ""], &["--seed", "found an empty one"]),
+        #[cfg(unix)]
+        (&["check", "/dev/zero"], &["/dev/zero: line 1 cannot be read", "found a longer one"]),
+        #[cfg(unix)]
+        (&["replay", "/dev/zero"], &["/dev/zero cannot be read", "found a longer one"]),
         (&["fly"], &["fly"]),
         (&[], &["Usage"]),
     ];
@@ -127,7 +133,8 @@ fn lists_are_text_for_people_and_json_for_machines() {
         let output = call(place.path(), &["list", what, "--json"]);
         assert_eq!(status(&output), 0);
         let items: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(items.len(), text.lines().count(), "{what}");
+        assert_eq!(items.len(), text.lines().filter(|line| !line.starts_with(' ')).count(), "{what}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{what}");
         for item in items {
             let name = item[key].as_str().unwrap();
             assert!(text.lines().any(|line| line.starts_with(name)), "{what} {name}");
@@ -260,6 +267,18 @@ fn a_failing_run_leaves_a_bundle_and_ends_with_the_line_to_paste() {
 }
 
 #[test]
+fn a_violation_goes_before_a_bundle_that_cannot_be_written() {
+    let place = place();
+    fs::write(place.path().join("file"), "").unwrap();
+    let run = ["run", "append", "--seeds", "0..20", "--defect", "rt-cached", "--out", "file"];
+    let found = call(place.path(), &run);
+    let (said, complaint) = (stdout(&found), stderr(&found));
+    assert_eq!(status(&found), 1, "{said}{complaint}");
+    assert!(said.lines().last().unwrap().starts_with("lakestream-certify replay append@"), "{said}");
+    assert!(complaint.contains("the reports cannot be written to file") && complaint.contains("--out"), "{complaint}");
+}
+
+#[test]
 fn a_violation_leaves_a_line_and_a_bundle_that_reproduce_it() {
     let place = place();
     let campaign = ["certify", "--scenario", "append", "--seeds", "0..10", "--double", "0", "--defect", "rt-cached"];
@@ -276,10 +295,12 @@ fn a_violation_leaves_a_line_and_a_bundle_that_reproduce_it() {
     let replayed = call(place.path(), &["replay", bundle]);
     assert_eq!(status(&replayed), 1, "{}{}", stdout(&replayed), stderr(&replayed));
 
-    // The same plan without the bug: nothing is compared, and it holds.
+    // The same plan without the bug: nothing is compared, and it holds. What happened can be looked at all the same.
     let plan = format!("{bundle}/plan.json");
-    let healthy = call(place.path(), &["replay", &plan]);
-    assert_eq!(status(&healthy), 0, "{}{}", stdout(&healthy), stderr(&healthy));
+    let healthy = call(place.path(), &["replay", &plan, "--trace", "--out", "healthy"]);
+    assert_eq!(status(&healthy), 0, "{}", stderr(&healthy));
+    let kept = last_after(&stderr(&healthy), "bundle: ").to_owned();
+    assert_eq!(fs::read(place.path().join(kept).join("history.jsonl")).unwrap(), healthy.stdout);
 
     // A history that says otherwise: the difference is named.
     let path = place.path().join(bundle);

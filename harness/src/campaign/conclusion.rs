@@ -125,7 +125,7 @@ mod tests {
         let mut tally = held();
         tally.properties.entry("L3").or_default().judged = 0;
         assert_eq!(selection(false).conclude(&tally), Conclusion::Inconclusive);
-        tally.troubles.push(Trouble { seed: "steady@1".to_owned(), message: "hung".to_owned() });
+        tally.troubles.push(Trouble { seed: "steady@1".to_owned(), message: "hung".to_owned(), canary: None });
         assert_eq!(selection(false).conclude(&tally), Conclusion::Trouble);
         tally.properties.entry("F1").or_default().violations = 1;
         assert_eq!(selection(false).conclude(&tally), Conclusion::Violated);

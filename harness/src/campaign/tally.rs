@@ -93,6 +93,8 @@ pub struct Trouble {
     pub seed: String,
     /// What went wrong.
     pub message: String,
+    /// The bug that was planted in it, if it is a canary that passed.
+    pub canary: Option<Defect>,
 }
 
 /// A failing seed with all that its bundle needs.
@@ -227,6 +229,11 @@ impl Tally {
         }
     }
 
+    /// How many seeds were run, the places that canaries took included.
+    pub fn seeds_with_canaries(&self) -> u64 {
+        self.totals.seeds + self.canaries_found
+    }
+
     /// Adds what a canary came to. Nothing of it counts but whether its bug was seen.
     fn add_canary(&mut self, outcome: &SeedOutcome, defect: Defect) {
         if outcome.trouble.is_none() && outcome.violated().any(|id| defect.properties().contains(&id)) {
@@ -235,11 +242,10 @@ impl Tally {
         }
         let expected = defect.properties().join(" or ");
         let message = match &outcome.trouble {
-            Some(trouble) => trouble.clone(),
-            None => "nothing of it was violated".to_owned(),
+            Some(trouble) => format!("the canary {defect} did not come to its end: {trouble}"),
+            None => format!("the canary {defect} passed: expected a violation of {expected}"),
         };
-        let message = format!("the canary {defect} passed: expected a violation of {expected}; {message}");
-        self.troubles.push(Trouble { seed: outcome.name(), message });
+        self.troubles.push(Trouble { seed: outcome.name(), message, canary: Some(defect) });
     }
 
     /// Adds the next seed in schedule order; only `properties` count.
@@ -261,7 +267,7 @@ impl Tally {
         });
         if let Some(message) = outcome.trouble {
             scenario.troubled_seeds += 1;
-            self.troubles.push(Trouble { seed: name, message });
+            self.troubles.push(Trouble { seed: name, message, canary: None });
             return;
         }
         scenario.failing_seeds += u64::from(outcome.violated().next().is_some());

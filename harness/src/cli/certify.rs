@@ -11,11 +11,13 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::console::Console;
+use super::console::{Console, complain};
 use super::status::{CommandError, Status};
 use super::{SystemOptions, WorkerOptions, names, values};
+use crate::bounded_text::read_text;
 use crate::campaign::canaries::Canaries;
-use crate::campaign::schedule::{Schedule, SeedRange, Shard, seed_of};
+use crate::campaign::conclusion::Conclusion;
+use crate::campaign::schedule::{Schedule, SeedRange, Shard};
 use crate::campaign::seed::SeedOutcome;
 use crate::campaign::tally::Tally;
 use crate::campaign::{CampaignOptions, campaign};
@@ -48,8 +50,8 @@ pub struct Options {
     time: Option<Duration>,
     /// Count the seeds of each scenario from this one: a number, or any text, which is hashed [default: 0]; without an
     /// effect on a range
-    #[arg(long, value_name = "SEED", env = "LAKESTREAM_CERTIFY_FROM")]
-    from: Option<String>,
+    #[arg(long, value_name = "SEED", env = "LAKESTREAM_CERTIFY_FROM", value_parser = values::seed)]
+    from: Option<u64>,
     /// Run a canary in place of one seed in a hundred: a planted bug on a seed that shows it, as `defects --record`
     /// wrote it. One that passes is trouble
     #[arg(long, value_name = "FILE", env = "LAKESTREAM_CERTIFY_CANARIES")]
@@ -104,10 +106,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
 
     let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
     let schedule = Schedule::new(&weights, range, options.shard.unwrap_or(Shard::WHOLE));
-    let schedule = match options.from.as_deref() {
-        Some(seed) => schedule.beginning_at(seed_of(seed)),
-        None => schedule,
-    };
+    let schedule = schedule.beginning_at(options.from.unwrap_or(0));
     let bar = console.progress(schedule.size());
     let begun = Instant::now();
     let ids = selection.ids();
@@ -131,13 +130,15 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
         return Err(error);
     }
     let seconds = begun.elapsed().as_secs_f64();
-    selection.covering = options.is_whole() && tally.totals.seeds >= DEFAULT_SEEDS;
+    selection.covering = options.is_whole() && tally.seeds_with_canaries() >= DEFAULT_SEEDS;
 
     let mut bundles = BTreeMap::new();
+    let mut unwritten = None;
     for kept in &tally.kept {
-        let path = bundle::write(&options.out, kept, &campaign_options.defects, sim::jail())
-            .map_err(|error| unwritable(&options.out, &error))?;
-        bundles.insert(format!("{}@{}", kept.scenario, kept.seed), path);
+        match bundle::write(&options.out, kept, &campaign_options.defects, sim::jail()) {
+            Ok(path) => drop(bundles.insert(format!("{}@{}", kept.scenario, kept.seed), path)),
+            Err(error) => unwritten = Some(error),
+        }
     }
     let summary = Summary {
         tally: &tally,
@@ -147,17 +148,25 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
         double_percent: options.double,
         bundles: &bundles,
     };
-    let json = write_reports(&options.out, &summary).map_err(|error| unwritable(&options.out, &error))?;
-    if console.json() {
-        console.machines(&json)?;
+    match write_reports(&options.out, &summary) {
+        Ok(json) if console.json() => console.machines(&json)?,
+        Ok(_) => {}
+        Err(error) => unwritten = Some(error),
     }
-    let text = if console.quiet() {
+    let text = if console.quiet() || unwritten.is_some() {
         terminal::answer(&summary, console.paint())
     } else {
         terminal::report(&summary, seconds, &options.out, console.paint())
     };
     console.people(&text)?;
-    Ok(selection.conclude(&tally).into())
+    let conclusion = selection.conclude(&tally);
+    match unwritten.map(|error| unwritable(&options.out, &error)) {
+        // What was found goes before what could not be written of it.
+        Some(error) if conclusion == Conclusion::Violated => complain(&error),
+        Some(error) => return Err(error),
+        None => {}
+    }
+    Ok(conclusion.into())
 }
 
 impl Options {
@@ -172,14 +181,13 @@ impl Options {
 
 /// The canaries of a file.
 fn canaries(file: &Path) -> Result<Canaries, CommandError> {
-    let read = fs::read_to_string(file).map_err(|error| error.to_string());
-    let canaries = read.and_then(|text| Canaries::parse(&text));
+    let canaries = read_text(file).and_then(|text| Canaries::parse(&text));
     canaries.map_err(|error| CommandError::usage(format!("the canaries in {} cannot be read: {error}", file.display())))
 }
 
 /// Whether a campaign that goes on until all is covered may end.
 fn covered(tally: &Tally) -> bool {
-    tally.totals.seeds >= DEFAULT_SEEDS && tally.coverage.missed(Need::Required).is_empty()
+    tally.seeds_with_canaries() >= DEFAULT_SEEDS && tally.coverage.missed(Need::Required).is_empty()
 }
 
 /// Makes the directory and removes an earlier campaign's answer, which must not outlive the start of this one.
@@ -205,7 +213,10 @@ fn write_reports(out: &Path, summary: &Summary<'_>) -> io::Result<String> {
 
 /// The error of reports and bundles that cannot be written.
 pub fn unwritable(out: &Path, error: &io::Error) -> CommandError {
-    CommandError::trouble(format!("the reports cannot be written to {}: {error}", out.display()))
+    CommandError::trouble(format!(
+        "the reports cannot be written to {}: {error}; name a directory that can be written with --out",
+        out.display()
+    ))
 }
 
 /// One seed in one line.

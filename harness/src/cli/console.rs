@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::status::CommandError;
+use crate::history::History;
 use crate::report::paint::Paint;
 use crate::report::visible::{visible, visible_json};
 
@@ -86,6 +87,14 @@ impl Console {
     /// A result for machines: JSON. They may have sent it to a terminal, which it must not command.
     pub fn machines(&self, json: &str) -> Result<(), CommandError> {
         tolerant(io::stdout().lock(), &visible_json(json))
+    }
+
+    /// A history for machines, as it is written to files.
+    pub fn history(&self, history: &History) -> Result<(), CommandError> {
+        let mut lines = Vec::new();
+        history.write(&mut lines).map_err(|error| CommandError::trouble(error.to_string()))?;
+        let lines = String::from_utf8(lines).map_err(|error| CommandError::trouble(error.to_string()))?;
+        self.machines(&lines)
     }
 
     /// A detail for people who asked for more.

@@ -8,6 +8,7 @@ use super::console::Console;
 use super::status::{CommandError, Status};
 use crate::check::properties;
 use crate::coverage::{Need, catalogue};
+use crate::report::paragraph::wrapped;
 
 /// The options of `list`.
 #[derive(Debug, Args)]
@@ -33,15 +34,44 @@ enum Kind {
     Coverage,
 }
 
-/// One listed thing: its name, its description, and all of it for machines.
+/// The column of names is at most so wide; after a longer name the rest begins on the next line.
+const NAME_WIDTH: usize = 40;
+
+/// One listed thing: its name, what stands in a column of its own, its description, titled lines below, and all of it
+/// for machines.
 struct Item {
     name: String,
+    column: String,
     description: String,
+    below: Vec<(&'static str, String)>,
     data: Value,
+}
+
+impl Item {
+    /// As people read it: the name, then the rest, indented where it needs more than a line. Only names begin a line.
+    fn text(&self, name_width: usize) -> String {
+        let first = format!("{:<name_width$}  {}", self.name, self.column);
+        let indent = " ".repeat(name_width + 2 + self.column.chars().count());
+        let mut text = if self.name.chars().count() > name_width {
+            format!("{}\n{}", self.name, wrapped(&self.description, &indent, &indent))
+        } else {
+            wrapped(&self.description, &first, &indent)
+        };
+        for (title, told) in &self.below {
+            let first = format!("      {title:<12} ");
+            text.push('\n');
+            text.push_str(&wrapped(told, &first, &" ".repeat(first.len())));
+        }
+        text.push('\n');
+        text
+    }
 }
 
 /// Lists.
 pub fn list(options: &Options, console: &Console) -> Result<Status, CommandError> {
+    if options.long && options.what != Kind::Properties {
+        return Err(CommandError::usage("--long tells more of properties: expected `list properties --long`"));
+    }
     let items = match options.what {
         Kind::Scenarios => scenarios(),
         Kind::Properties => properties(options.long),
@@ -54,10 +84,9 @@ pub fn list(options: &Options, console: &Console) -> Result<Status, CommandError
         let text = serde_json::to_string_pretty(&data).map_err(|error| CommandError::trouble(error.to_string()))?;
         console.machines(&format!("{text}\n"))?;
     } else {
-        let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
-        let lines: Vec<String> =
-            items.iter().map(|item| format!("{:<width$}  {}\n", item.name, item.description)).collect();
-        console.people(&lines.concat())?;
+        let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0).min(NAME_WIDTH);
+        let texts: Vec<String> = items.iter().map(|item| item.text(width)).collect();
+        console.people(&texts.concat())?;
     }
     Ok(Status::Held)
 }
@@ -66,7 +95,9 @@ fn scenarios() -> Vec<Item> {
     let library = scenarios::library();
     let items = library.iter().map(|scenario| Item {
         name: scenario.name.clone(),
-        description: format!("weight {:>2}  {}", scenario.weight, scenario.description),
+        column: format!("weight {:>2}  ", scenario.weight),
+        description: scenario.description.clone(),
+        below: Vec::new(),
         data: json!({ "name": scenario.name, "weight": scenario.weight, "description": scenario.description,
                        "exercises": scenario.exercises }),
     });
@@ -76,11 +107,12 @@ fn scenarios() -> Vec<Item> {
 fn properties(long: bool) -> Vec<Item> {
     let items = properties::ALL.iter().map(|property| Item {
         name: property.id.to_owned(),
+        column: String::new(),
         description: {
             let not_judged = if property.judged { "" } else { " (not judged by this version)" };
-            let more = if long { more(property) } else { String::new() };
-            format!("{}{not_judged}{more}", property.statement)
+            format!("{}{not_judged}", property.statement)
         },
+        below: if long { more(property) } else { Vec::new() },
         data: json!({
             "id": property.id,
             "family": property.family.name(),
@@ -98,25 +130,27 @@ fn properties(long: bool) -> Vec<Item> {
 }
 
 /// The lines of `--long` below a property.
-fn more(property: &properties::Property) -> String {
+fn more(property: &properties::Property) -> Vec<(&'static str, String)> {
     let rules: Vec<String> = property.rules.iter().map(u8::to_string).collect();
     let rules = if rules.is_empty() { String::new() } else { format!("{} ({})", rules.join(", "), property.source) };
     let lines = [
         ("level", property.level.name()),
         ("judged when", property.exercised),
-        ("rules", &rules),
+        ("rules", rules.as_str()),
         // A property without a rule of its own still says where it comes from.
         ("source", if rules.is_empty() { property.source } else { "" }),
         ("uncertain", property.uncertain),
     ];
     let told = lines.iter().filter(|(_, text)| !text.is_empty());
-    told.map(|(name, text)| format!("\n      {name:<12} {text}")).collect()
+    told.map(|(title, text)| (*title, (*text).to_owned())).collect()
 }
 
 fn defects() -> Vec<Item> {
     let items = Defect::ALL.iter().map(|defect| Item {
         name: defect.id().to_owned(),
-        description: format!("{:<4} {} ({})", defect.properties().join(", "), defect.bug(), defect.source()),
+        column: format!("{:<3}  ", defect.properties().join(", ")),
+        description: format!("{} ({})", defect.bug(), defect.source()),
+        below: Vec::new(),
         data: json!({
             "id": defect.id(),
             "properties": defect.properties(),
@@ -130,10 +164,12 @@ fn defects() -> Vec<Item> {
 fn coverage() -> Vec<Item> {
     let items = catalogue().points().map(|(_, point)| Item {
         name: point.id.clone(),
+        column: String::new(),
         description: {
             let rare = if point.need == Need::Rare { " (rare)" } else { "" };
             format!("{}{rare}", point.happened)
         },
+        below: Vec::new(),
         data: json!({ "id": point.id, "happened": point.happened, "source": point.source, "need": point.need }),
     });
     items.collect()
@@ -142,7 +178,9 @@ fn coverage() -> Vec<Item> {
 fn faults() -> Vec<Item> {
     let items = scenarios::fault_kinds::FAULT_KINDS.iter().map(|(kind, description)| Item {
         name: (*kind).to_owned(),
+        column: String::new(),
         description: (*description).to_owned(),
+        below: Vec::new(),
         data: json!({ "kind": kind, "description": description }),
     });
     items.collect()

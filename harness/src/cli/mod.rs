@@ -13,6 +13,7 @@ mod names;
 mod replay;
 mod run;
 mod status;
+mod subject;
 mod values;
 
 use std::process::ExitCode;
@@ -109,7 +110,7 @@ fn dispatch() -> Status {
     let result = match parsed.command {
         Command::Certify(options) => certify::certify(&options, &console),
         Command::Run(options) => run::run(&options, console),
-        Command::Replay(options) => replay::replay(&options, &console),
+        Command::Replay(options) => replay::replay(&options, console),
         Command::Check(options) => check::check(&options, &console),
         Command::Inspect(options) => inspect::inspect_table(&options, console),
         Command::Defects(options) => defects::defects(&options, &console),

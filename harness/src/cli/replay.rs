@@ -1,17 +1,20 @@
 //! `replay`: a bundle, a plan file or scenario@seed, run again and compared.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use models::defects::Defects;
-use scenarios::plan::Plan;
 
 use super::SystemOptions;
-use super::console::Console;
+use super::certify::unwritable;
+use super::console::{Console, complain};
 use super::names;
 use super::status::{CommandError, Status};
-use crate::campaign::schedule::seed_of;
+use super::subject::subject;
 use crate::campaign::seed::{SeedOutcome, run_seed};
+use crate::campaign::tally::KeptSeed;
+use crate::engine::sim;
 use crate::history::History;
 use crate::replay::first_difference;
 use crate::report::bundle::{self, RunRecord, trace_hash_text};
@@ -22,25 +25,24 @@ use crate::report::findings;
 pub struct Options {
     /// A bundle directory, a plan file, or scenario@seed
     what: String,
+    /// Print the history of the run to stdout, as JSON lines
+    #[arg(long, env = "LAKESTREAM_CERTIFY_TRACE", value_parser = clap::builder::FalseyValueParser::new())]
+    trace: bool,
+    /// Write a bundle of the run into this directory, whatever it comes to
+    #[arg(long, value_name = "DIR", env = "LAKESTREAM_CERTIFY_OUT")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     system: SystemOptions,
 }
 
-/// What is to be run again.
-struct Subject {
-    scenario: String,
-    seed: u64,
-    plan: Plan,
-    /// What is known of an earlier run.
-    earlier: Option<(RunRecord, Option<History>)>,
-}
-
 /// Runs it again, twice.
-pub fn replay(options: &Options, console: &Console) -> Result<Status, CommandError> {
+pub fn replay(options: &Options, mut console: Console) -> Result<Status, CommandError> {
+    if options.trace {
+        console.reserve_stdout();
+    }
     let subject = subject(&options.what)?;
     let recorded: &[String] = subject.earlier.as_ref().map_or(&[], |(run, _)| &run.defects);
-    let ids = if options.system.defects.is_empty() { recorded } else { &options.system.defects };
-    let defects = names::defects(ids)?;
+    let defects = subject.defects(&options.system.defects)?;
     let same_defects = names::defects(recorded)? == defects;
 
     let plan = subject.plan;
@@ -53,32 +55,24 @@ pub fn replay(options: &Options, console: &Console) -> Result<Status, CommandErr
     {
         compare(run, history.as_ref(), &outcome)?;
     }
-    tell(&outcome, &defects, console)?;
-    Ok(if outcome.violated().next().is_some() { Status::Violated } else { Status::Held })
+    tell(&outcome, options.trace, &defects, &console)?;
+    let violated = outcome.violated().next().is_some();
+    match options.out.as_deref().map(|out| keep(out, outcome, &defects, &console)) {
+        // A violation that was reproduced goes before a bundle that cannot be kept.
+        Some(Err(error)) if violated => complain(&error),
+        Some(Err(error)) => return Err(error),
+        Some(Ok(())) | None => {}
+    }
+    Ok(if violated { Status::Violated } else { Status::Held })
 }
 
-/// Finds what is meant.
-fn subject(what: &str) -> Result<Subject, CommandError> {
-    let path = Path::new(what);
-    if path.is_dir() {
-        let bundle = bundle::read(path).map_err(CommandError::usage)?;
-        let bundle::Bundle { run, plan, history } = bundle;
-        return Ok(Subject { scenario: run.scenario.clone(), seed: run.seed, plan, earlier: Some((run, history)) });
-    }
-    if path.exists() {
-        let plan = bundle::read_plan(path).map_err(CommandError::usage)?;
-        return Ok(Subject { scenario: plan.scenario.clone(), seed: plan.seed, plan, earlier: None });
-    }
-    match what.rsplit_once('@') {
-        Some((name, seed)) if !name.contains(['/', '\\']) && !seed.is_empty() => {
-            let scenario = names::scenario(name)?;
-            let seed = seed_of(seed);
-            Ok(Subject { scenario: name.to_owned(), seed, plan: scenario.plan(seed), earlier: None })
-        }
-        _ => Err(CommandError::usage(format!(
-            "expected a bundle directory, a plan file or scenario@seed, found no file {what:?}"
-        ))),
-    }
+/// Writes the bundle of the run and says where it lies.
+fn keep(out: &Path, outcome: SeedOutcome, defects: &Defects, console: &Console) -> Result<(), CommandError> {
+    let Some(kept) = KeptSeed::of(outcome) else { return Ok(()) };
+    let path = fs::create_dir_all(out)
+        .and_then(|()| bundle::write(out, &kept, defects, sim::jail()))
+        .map_err(|error| unwritable(out, &error))?;
+    console.people(&format!("bundle: {}\n", path.display()))
 }
 
 /// Says where this run parts from the earlier one, if it does.
@@ -107,8 +101,12 @@ fn compare(run: &RunRecord, history: Option<&History>, outcome: &SeedOutcome) ->
 }
 
 /// Tells what the run came to.
-fn tell(outcome: &SeedOutcome, defects: &Defects, console: &Console) -> Result<(), CommandError> {
-    if console.json() {
+fn tell(outcome: &SeedOutcome, trace: bool, defects: &Defects, console: &Console) -> Result<(), CommandError> {
+    if trace {
+        if let Some(evidence) = &outcome.evidence {
+            console.history(&evidence.history)?;
+        }
+    } else if console.json() {
         let line = serde_json::to_string(&findings::seed_entry(outcome))
             .map_err(|error| CommandError::trouble(error.to_string()))?;
         console.machines(&format!("{line}\n"))?;

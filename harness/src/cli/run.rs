@@ -8,11 +8,11 @@ use clap::Args;
 use models::defects::Defects;
 
 use super::certify::unwritable;
-use super::console::Console;
+use super::console::{Console, complain};
 use super::status::{CommandError, Status};
 use super::{SystemOptions, WorkerOptions, names, values};
 use crate::campaign::canaries::Canaries;
-use crate::campaign::schedule::{Schedule, SeedRange, Shard, seed_of};
+use crate::campaign::schedule::{Schedule, SeedRange, Shard};
 use crate::campaign::seed::SeedOutcome;
 use crate::campaign::tally::KeptSeed;
 use crate::campaign::{CampaignOptions, campaign};
@@ -26,8 +26,8 @@ pub struct Options {
     /// The scenario
     scenario: String,
     /// The seed: a number, or any text, which is hashed; `--seeds` goes before it [default: 0]
-    #[arg(long, value_name = "SEED", env = "LAKESTREAM_CERTIFY_SEED")]
-    seed: Option<String>,
+    #[arg(long, value_name = "SEED", env = "LAKESTREAM_CERTIFY_SEED", value_parser = values::seed)]
+    seed: Option<u64>,
     /// These seeds, B excluded
     #[arg(long, value_name = "A..B", env = "LAKESTREAM_CERTIFY_SEEDS", value_parser = values::range)]
     seeds: Option<Range<u64>>,
@@ -60,7 +60,7 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
         console.reserve_stdout();
     }
     let seeds = options.seeds.clone().unwrap_or_else(|| {
-        let seed = options.seed.as_deref().map_or(0, seed_of);
+        let seed = options.seed.unwrap_or(0);
         seed..seed.saturating_add(1)
     });
     let alone = seeds.end - seeds.start == 1;
@@ -72,6 +72,7 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
     let mut last_failure = String::new();
     let mut troubled = false;
     let mut result = Ok(());
+    let mut unkept = None;
     campaign(
         &[scenario],
         schedule,
@@ -88,7 +89,7 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
             }
             result = bar.suspend(|| teller.tell(&outcome));
             if result.is_ok() && violated {
-                result = bar.suspend(|| teller.keep(outcome));
+                unkept = unkept.take().or(bar.suspend(|| teller.keep(outcome)).err());
             }
             if result.is_err() || troubled || failed >= options.max_failures {
                 ControlFlow::Break(())
@@ -102,9 +103,15 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
     let ran = seed_count(ran);
     if failed > 0 || troubled {
         let trouble = if troubled { ", and one says nothing about the system" } else { "" };
-        console.people(&format!("{failed} of {ran} failed{trouble}\n{last_failure}\n"))?;
+        let stopped =
+            if failed >= options.max_failures && !alone { ", and the search ended (--max-failures)" } else { "" };
+        console.people(&format!("{failed} of {ran} failed{trouble}{stopped}\n{last_failure}\n"))?;
     } else {
         console.people(&format!("nothing was violated in {ran}\n"))?;
+    }
+    // A violation was found, whether its bundle could be kept or not: that is the answer.
+    if let Some(error) = unkept {
+        complain(&error);
     }
     Ok(match (failed, troubled) {
         (0, false) => Status::Held,
@@ -127,7 +134,7 @@ impl Teller<'_> {
     fn tell(&self, outcome: &SeedOutcome) -> Result<(), CommandError> {
         if self.options.trace {
             if let Some(evidence) = &outcome.evidence {
-                self.console.machines(&history_lines(&evidence.history)?)?;
+                self.console.history(&evidence.history)?;
             }
         } else if self.console.json() {
             let line = serde_json::to_string(&findings::seed_entry(outcome))
@@ -158,11 +165,4 @@ impl Teller<'_> {
             .map_err(|error| unwritable(out, &error))?;
         self.console.people(&format!("bundle: {}\n", path.display()))
     }
-}
-
-/// A history as it is written to files.
-fn history_lines(history: &crate::history::History) -> Result<String, CommandError> {
-    let mut lines = Vec::new();
-    history.write(&mut lines).map_err(|error| CommandError::trouble(error.to_string()))?;
-    String::from_utf8(lines).map_err(|error| CommandError::trouble(error.to_string()))
 }

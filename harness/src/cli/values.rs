@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::campaign::schedule::{SeedRange, Shard};
+use crate::campaign::schedule::{SeedRange, Shard, seed_of};
 
 /// `N` or `A..B`; the range excludes B.
 pub fn seeds(text: &str) -> Result<SeedRange, String> {
@@ -26,6 +26,14 @@ pub fn range(text: &str) -> Result<Range<u64>, String> {
         return Err(format!("expected a range of seeds that is not empty (A..B excludes B), found {text:?}"));
     }
     Ok(start..end)
+}
+
+/// A seed: a number, or any text but none, which is what a command that failed leaves.
+pub fn seed(text: &str) -> Result<u64, String> {
+    match text {
+        "" => Err("expected a seed, a number or any text, found an empty one".to_owned()),
+        text => Ok(seed_of(text)),
+    }
 }
 
 /// A whole number.
@@ -125,6 +133,12 @@ mod tests {
         ] {
             assert!(seeds(text).unwrap_err().contains(part), "{text}");
         }
+    }
+
+    #[test]
+    fn a_seed_is_some_text() {
+        assert_eq!((seed("7"), seed("a commit")), (Ok(7), Ok(seed_of("a commit"))));
+        assert!(seed("").unwrap_err().contains("found an empty one"));
     }
 
     #[test]

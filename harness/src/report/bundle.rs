@@ -3,6 +3,7 @@
 //! `plan.json` is what was to happen, `history.jsonl` what happened, `run.json` under which versions and options.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use scenarios::plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::whole_files;
+use crate::bounded_text::read_text;
 use crate::campaign::tally::KeptSeed;
 use crate::history::History;
 
@@ -111,7 +113,7 @@ pub fn read(directory: &Path) -> Result<Bundle, String> {
     if !path.exists() {
         return Err(format!("{} is no bundle: expected {RUN_FILE} in it, found none", directory.display()));
     }
-    let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+    let text = read_text(&path).map_err(|error| unreadable(&path, &error))?;
     let run = serde_json::from_str(&text)
         .map_err(|error| format!("{}: expected the description of a run, found: {error}", path.display()))?;
     let plan = read_plan(&directory.join(PLAN_FILE))?;
@@ -122,7 +124,7 @@ pub fn read(directory: &Path) -> Result<Bundle, String> {
 
 /// Reads a plan file. The error is a sentence that names file and line.
 pub fn read_plan(path: &Path) -> Result<Plan, String> {
-    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let text = read_text(path).map_err(|error| unreadable(path, &error))?;
     Plan::from_json(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
@@ -135,7 +137,7 @@ pub fn read_history(path: &Path) -> Result<History, String> {
     History::read(BufReader::new(file)).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> String {
+fn unreadable(path: &Path, error: &dyn fmt::Display) -> String {
     format!("{} cannot be read: {error}", path.display())
 }
 

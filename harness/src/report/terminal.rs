@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use models::defects::Defects;
+
 use super::paint::Paint;
 use super::paragraph::{WIDTH, titled, wrapped};
 use super::{Summary, grouped, mean, percent, replay_line, seed_count};
@@ -262,7 +264,8 @@ fn troubles(summary: &Summary<'_>, paint: Paint) -> String {
     for trouble in troubles.iter().take(TROUBLES_SHOWN) {
         let message = format!("{}: {}", trouble.seed, trouble.message);
         let _ = writeln!(text, "{}", wrapped(&message, INDENT, "    "));
-        let _ = writeln!(text, "  {}", replay_line(&trouble.seed, summary.defects));
+        let planted = trouble.canary.map(|canary| Defects::from_iter([canary]));
+        let _ = writeln!(text, "  {}", replay_line(&trouble.seed, planted.as_ref().unwrap_or(summary.defects)));
     }
     if troubles.len() > TROUBLES_SHOWN {
         let _ = writeln!(text, "  and {} more", troubles.len() - TROUBLES_SHOWN);
@@ -277,13 +280,18 @@ fn conclusion(summary: &Summary<'_>, paint: Paint) -> String {
     match summary.selection.conclude(tally) {
         Conclusion::Held => {
             let held = summary.ids_with(Verdict::Held).len();
-            format!("{} all {held} required properties\n", paint.green("held:"))
+            let all = if held == 1 {
+                "the one required property".to_owned()
+            } else {
+                format!("all {held} required properties")
+            };
+            format!("{} {all}\n", paint.green("held:"))
         }
         Conclusion::Inconclusive => {
             let missing: Vec<_> = summary.selection.missing(tally).iter().map(|property| property.id).collect();
             let unreached: Vec<_> = summary.selection.unreached(tally).iter().map(|point| point.id.as_str()).collect();
             let reasons = [
-                ("no decided judgement of required properties", missing),
+                ("no decided judgement of required properties, which more seeds may bring", missing),
                 ("required points of the coverage were never reached", unreached),
             ];
             let told = reasons.iter().filter(|(_, ids)| !ids.is_empty()).map(|(reason, ids)| {
