@@ -152,9 +152,9 @@ impl Row {
 /// step went wrong the other properties tell, so they are named before these.
 const CONSEQUENCES: [&str; 7] = ["F1", "F2", "F3", "F5", "F8", "L1", "L2"];
 
-/// The violated properties: causes before consequences, and each in the order in which the run shows them, by the event
+/// The violated properties of a run: causes before consequences, and each in the order in which the run shows them, by the event
 /// that completes the first proof.
-fn named(findings: &Findings) -> Vec<&'static str> {
+pub(crate) fn named(findings: &Findings) -> Vec<&'static str> {
     let shown_at = |judgement: &Judgement| {
         let complete = judgement.violations.iter().map(|violation| violation.events.last().copied().unwrap_or(0));
         complete.min()

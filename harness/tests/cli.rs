@@ -80,6 +80,9 @@ fn bad_input_ends_with_64_and_a_sentence() {
         (&["certify", "--canaries", "missing.json"], &["the canaries in missing.json cannot be read"]),
         (&["certify", "--until-covered", "--scenario", "append"], &["--until-covered", "--scenario"]),
         (&["defects", "--defect", "rt-cache"], &["unknown defect \"rt-cache\", did you mean \"rt-cached\"?"]),
+        (&["certify", "--date", "2026-01-31"], &["--date", "--seed-database"]),
+        (&["certify", "--seed-database", "x", "--date", "today"], &["--date", "a day like 2026-01-31"]),
+        (&["seeds", "missing"], &["the seed database missing cannot be read"]),
         (&["defects", "--seeds", "0"], &["--seeds", "at least 1, found 0"]),
         (&["defects", "--starts", "none"], &["--starts", "a whole number like 3"]),
         (&["list", "secrets"], &["secrets"]),
@@ -314,6 +317,55 @@ fn a_violation_leaves_a_line_and_a_bundle_that_reproduce_it() {
     let differs = call(place.path(), &["replay", bundle]);
     assert_eq!(status(&differs), 3);
     assert!(stderr(&differs).contains("the first event that differs is event 10"), "{}", stderr(&differs));
+}
+
+#[test]
+fn a_seed_database_keeps_what_failed_and_the_next_campaign_begins_with_it() {
+    let place = place();
+    let campaign = |seeds: &str, further: &[&str]| {
+        let always = ["certify", "--scenario", "append", "--property", "F1", "--double", "0", "--quiet"];
+        call(place.path(), &[&always[..], &["--seed-database", "seeds/known", "--seeds", seeds], further].concat())
+    };
+    let planted = ["--defect", "rt-cached", "--date", "2026-02-03", "--build", "abc"];
+    let found = campaign("0..10", &planted);
+    assert_eq!(status(&found), 1, "{}{}", stdout(&found), stderr(&found));
+    let database = || fs::read_to_string(place.path().join("seeds/known")).unwrap();
+    let known = database();
+    assert!(known.lines().count() > 1, "{known}");
+    for line in known.lines().skip(1) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(
+            [&line["status"], &line["property"], &line["first_seen"]],
+            ["failing", "F1", "2026-02-03"],
+            "{line}"
+        );
+        assert!(line["failed_after_ms"].as_u64() > Some(0), "{line}");
+    }
+
+    // Far from where they were found, the known seeds fail again, and the one that fails soonest is the first.
+    let again = campaign("900..901", &planted);
+    assert_eq!(status(&again), 1, "{}", stderr(&again));
+    assert!(database().starts_with(&known), "{}", database());
+    let line = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let soonest = known.lines().skip(1).map(line).min_by_key(|known| known["failed_after_ms"].as_u64()).unwrap();
+    let replayed = format!("lakestream-certify replay append@{} --defect rt-cached", soonest["seed"]);
+    assert_eq!(stdout(&again).lines().last(), Some(replayed.as_str()));
+    let known = database();
+    let healthy = campaign("900..901", &[]);
+    assert_eq!(status(&healthy), 0, "{}{}", stdout(&healthy), stderr(&healthy));
+    assert_eq!(database(), known, "a seed says nothing about another system");
+
+    let merged = call(place.path(), &["seeds", "seeds/known", "seeds/known", "--write", "merged", "--json"]);
+    assert_eq!((status(&merged), stdout(&merged)), (0, known.clone()));
+    assert_eq!(fs::read_to_string(place.path().join("merged")).unwrap(), known);
+    let shown = stdout(&call(place.path(), &["seeds", "merged"]));
+    assert!(shown.starts_with("failing  append@") && shown.contains("with rt-cached  F1  after "), "{shown}");
+    assert!(shown.lines().last().unwrap().contains("seed"), "{shown}");
+
+    fs::write(place.path().join("seeds/known"), "append@3").unwrap();
+    let refused = campaign("900..901", &[]);
+    assert_eq!(status(&refused), 64);
+    assert!(stderr(&refused).contains("seeds/known cannot be read: line 1: expected"), "{}", stderr(&refused));
 }
 
 #[test]

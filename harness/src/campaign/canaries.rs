@@ -4,7 +4,7 @@
 //! A campaign takes them from what the kill matrix recorded. Which pairs give way to one depends on scenario and seed
 //! only, so it never knows how many workers there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use models::defects::{Defect, Defects};
 use scenarios::scenario::Scenario;
@@ -33,7 +33,11 @@ pub struct Canary {
 
 /// The canaries of a file; none replaces nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Canaries(Vec<Canary>);
+pub struct Canaries {
+    canaries: Vec<Canary>,
+    /// Scenario and seed of pairs that none replaces.
+    spared: BTreeSet<(String, u64)>,
+}
 
 impl Canaries {
     /// Reads what [`record`] wrote. The error is one sentence.
@@ -50,14 +54,23 @@ impl Canaries {
             let scenario = scenarios::find(name).map_err(|_| format!("{id}: there is no scenario {name:?}"))?;
             Ok(Canary { defect, scenario, seed: seed_of(number) })
         };
-        entries.iter().map(canary).collect::<Result<_, String>>().map(Self)
+        let canaries = entries.iter().map(canary).collect::<Result<_, String>>()?;
+        Ok(Self { canaries, spared: BTreeSet::new() })
+    }
+
+    /// The same, and these pairs of scenario and seed give way to none: somebody wants to know what they come to.
+    pub fn sparing(self, spared: impl IntoIterator<Item = (String, u64)>) -> Self {
+        Self { spared: spared.into_iter().collect(), ..self }
     }
 
     /// The canary that is run in place of this pair of this scenario, if one is.
     pub fn in_place_of(&self, scenario: &str, pair: Pair) -> Option<Canary> {
         let drawn = xxh3_64_with_seed(&[SITE, scenario.as_bytes()].concat(), pair.seed);
-        let count = self.0.len() as u64;
-        (count > 0 && drawn.is_multiple_of(ONE_IN)).then(|| self.0[(drawn / ONE_IN % count) as usize])
+        let count = self.canaries.len() as u64;
+        if count == 0 || !drawn.is_multiple_of(ONE_IN) || self.spared.contains(&(scenario.to_owned(), pair.seed)) {
+            return None;
+        }
+        Some(self.canaries[(drawn / ONE_IN % count) as usize])
     }
 }
 
@@ -100,6 +113,14 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_that_somebody_asks_for_gives_way_to_none() {
+        let gives_way =
+            |canaries: &Canaries, seed| canaries.in_place_of("append", Pair { scenario: 0, seed }).is_some();
+        let replaced = (0..4_000).find(|seed| gives_way(&canaries(), *seed)).unwrap();
+        assert!(!gives_way(&canaries().sparing([("append".to_owned(), replaced)]), replaced));
+    }
+
+    #[test]
     fn a_file_that_names_nothing_known_is_refused() {
         for (text, part) in [
             ("[]", "an object of defect and scenario@seed"),
@@ -115,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_canary_shows_its_bug() {
-        let canary = canaries().0.into_iter().find(|canary| canary.defect == Defect::RtCached).unwrap();
+        let canary = canaries().canaries.into_iter().find(|canary| canary.defect == Defect::RtCached).unwrap();
         let outcome = canary.run();
         assert_eq!(outcome.canary, Some(Defect::RtCached));
         assert!(outcome.violated().any(|id| Defect::RtCached.properties().contains(&id)));

@@ -8,6 +8,7 @@ pub mod coverage;
 pub mod histogram;
 pub mod schedule;
 pub mod seed;
+pub mod seed_database;
 pub mod tally;
 
 use std::collections::BTreeMap;

@@ -55,6 +55,9 @@ pub struct Schedule {
     range: SeedRange,
     shard: Shard,
     issued: u64,
+    /// What goes before the range, and is not run again in it.
+    first: Vec<Pair>,
+    first_issued: usize,
 }
 
 /// A scenario's claim to the next turn.
@@ -72,7 +75,7 @@ impl Schedule {
             .iter()
             .map(|weight| Turn { weight: i128::from((*weight).max(1)), credit: 0, next_seed: 0 })
             .collect();
-        Self { turns, range, shard, issued: 0 }
+        Self { turns, range, shard, issued: 0, first: Vec::new(), first_issued: 0 }
     }
 
     /// The same, with each scenario counting from `seed` where it would count from 0. A range stays where it is.
@@ -81,12 +84,18 @@ impl Schedule {
         self
     }
 
+    /// The same, with these pairs before all others. One that the range has as well is run once.
+    pub fn preceded_by(mut self, first: Vec<Pair>) -> Self {
+        self.first = first;
+        self
+    }
+
     /// How many pairs there will be; `None` if there is no end.
     pub fn size(&self) -> Option<u64> {
         match &self.range {
             SeedRange::Unlimited => None,
-            _ if self.shard == Shard::WHOLE => Some(self.size_of_whole()),
-            // A shard counts its part by walking the whole, so it says nothing about a campaign without a near end.
+            _ if self.shard == Shard::WHOLE && self.first.is_empty() => Some(self.size_of_whole()),
+            // Others count their part by walking the whole, so they say nothing about a campaign without a near end.
             _ if self.size_of_whole() > 10_000_000 => None,
             _ => Some(self.clone().count() as u64),
         }
@@ -139,9 +148,15 @@ impl Iterator for Schedule {
     type Item = Pair;
 
     fn next(&mut self) -> Option<Pair> {
+        while let Some(pair) = self.first.get(self.first_issued).copied() {
+            self.first_issued += 1;
+            if self.shard.has(pair) {
+                return Some(pair);
+            }
+        }
         loop {
             let pair = self.next_of_whole()?;
-            if self.shard.has(pair) {
+            if self.shard.has(pair) && !self.first.contains(&pair) {
                 return Some(pair);
             }
         }
@@ -200,6 +215,17 @@ mod tests {
         let mut sorted = whole;
         sorted.sort_unstable();
         assert_eq!(parts, sorted);
+    }
+
+    #[test]
+    fn pairs_that_go_first_are_run_once() {
+        let first = vec![Pair { scenario: 1, seed: 9 }, Pair { scenario: 0, seed: 1 }];
+        let of = |shard| Schedule::new(&[2, 1], SeedRange::Total(6), shard).preceded_by(first.clone());
+        let run: Vec<_> = of(Shard::WHOLE).map(|pair| (pair.scenario, pair.seed)).collect();
+        assert_eq!(run, [(1, 9), (0, 1), (0, 0), (1, 0), (0, 2), (1, 1), (0, 3)]);
+        assert_eq!(of(Shard::WHOLE).size(), Some(7));
+        let parts = [0, 1].map(|index| of(Shard { index, of: 2 }).count());
+        assert_eq!(parts.iter().sum::<usize>(), 7, "each is in one shard");
     }
 
     #[test]

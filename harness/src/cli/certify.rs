@@ -12,6 +12,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::console::{Console, complain};
+use super::seeds::DatabaseOptions;
 use super::status::{CommandError, Status};
 use super::{SystemOptions, WorkerOptions, names, values};
 use crate::bounded_text::read_text;
@@ -61,6 +62,8 @@ pub struct Options {
           conflicts_with_all = ["scenarios", "properties", "seeds", "shard"])]
     until_covered: bool,
     #[command(flatten)]
+    database: DatabaseOptions,
+    #[command(flatten)]
     workers: WorkerOptions,
     /// Run only part I of N of the campaign; I counts from 0
     #[arg(long, value_name = "I/N", env = "LAKESTREAM_CERTIFY_SHARD", value_parser = values::shard)]
@@ -90,11 +93,15 @@ const JUNIT_FILE: &str = "junit.xml";
 pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandError> {
     let scenarios = names::scenarios(&options.scenarios)?;
     let mut selection = names::properties(&options.properties)?;
+    let defects = names::defects(&options.system.defects)?;
+    let mut database = options.database.open(&defects)?;
+    let first = database.as_ref().map(|database| database.first(&scenarios)).unwrap_or_default();
+    let canaries = options.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default();
     let campaign_options = CampaignOptions {
-        defects: names::defects(&options.system.defects)?,
+        defects,
         double_percent: options.double,
         jobs: options.workers.count(),
-        canaries: options.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default(),
+        canaries: canaries.sparing(first.iter().map(|pair| (scenarios[pair.scenario].name.clone(), pair.seed))),
     };
     let range = match (&options.seeds, options.time) {
         (Some(range), _) => range.clone(),
@@ -106,7 +113,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
 
     let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
     let schedule = Schedule::new(&weights, range, options.shard.unwrap_or(Shard::WHOLE));
-    let schedule = schedule.beginning_at(options.from.unwrap_or(0));
+    let schedule = schedule.beginning_at(options.from.unwrap_or(0)).preceded_by(first);
     let bar = console.progress(schedule.size());
     let begun = Instant::now();
     let ids = selection.ids();
@@ -117,6 +124,9 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
         if let Err(error) = console.detail(|| seed_line(&outcome)) {
             unheard = Some(error);
             return ControlFlow::Break(());
+        }
+        if let Some(database) = &mut database {
+            database.note(&outcome, &ids);
         }
         tally.add(outcome, &ids);
         bar.inc(1);
@@ -160,7 +170,8 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
     };
     console.people(&text)?;
     let conclusion = selection.conclude(&tally);
-    match unwritten.map(|error| unwritable(&options.out, &error)) {
+    let unkept = database.and_then(|database| database.close().err());
+    match unwritten.map(|error| unwritable(&options.out, &error)).or(unkept) {
         // What was found goes before what could not be written of it.
         Some(error) if conclusion == Conclusion::Violated => complain(&error),
         Some(error) => return Err(error),

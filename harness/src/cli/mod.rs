@@ -12,6 +12,7 @@ mod list;
 mod names;
 mod replay;
 mod run;
+mod seeds;
 mod status;
 mod subject;
 mod values;
@@ -50,6 +51,8 @@ enum Command {
     Inspect(inspect::Options),
     /// Plant each known bug and print the kill matrix: found or not, after how many seeds, by which property
     Defects(defects::Options),
+    /// Show and merge what campaigns keep of seeds that failed once
+    Seeds(seeds::Options),
     /// Show what there is
     List(list::Options),
 }
@@ -114,6 +117,7 @@ fn dispatch() -> Status {
         Command::Check(options) => check::check(&options, &console),
         Command::Inspect(options) => inspect::inspect_table(&options, console),
         Command::Defects(options) => defects::defects(&options, &console),
+        Command::Seeds(options) => seeds::seeds(&options, &console),
         Command::List(options) => list::list(&options, &console),
     };
     match result {

@@ -36,6 +36,24 @@ pub fn seed(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A day as YYYY-MM-DD, so that earlier days sort before later ones.
+pub fn date(text: &str) -> Result<String, String> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let number = |part: &str, digits| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+    match parts.as_slice() {
+        [year, month, day]
+            if number(year, 4)
+                && number(month, 2)
+                && number(day, 2)
+                && ("01"..="12").contains(month)
+                && ("01"..="31").contains(day) =>
+        {
+            Ok(text.to_owned())
+        }
+        _ => Err(format!("expected a day like 2026-01-31, found {text:?}")),
+    }
+}
+
 /// A whole number.
 pub fn count(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number like 3, found {text:?}"))
@@ -139,6 +157,14 @@ mod tests {
     fn a_seed_is_some_text() {
         assert_eq!((seed("7"), seed("a commit")), (Ok(7), Ok(seed_of("a commit"))));
         assert!(seed("").unwrap_err().contains("found an empty one"));
+    }
+
+    #[test]
+    fn days_sort_by_time() {
+        assert_eq!(date("2026-01-31"), Ok("2026-01-31".to_owned()));
+        for text in ["2026-1-31", "31.01.2026", "2026-13-01", "2026-12-32", "2026-00-01", "today", ""] {
+            assert!(date(text).unwrap_err().contains("a day like"), "{text}");
+        }
     }
 
     #[test]
