@@ -12,3 +12,4 @@ pub mod history;
 pub mod matrix;
 pub mod replay;
 pub mod report;
+pub mod shrink;

@@ -77,6 +77,14 @@ impl Row {
     }
 }
 
+/// How many seeds it took to find bugs: over all searches that did, the median (of an even number the lesser of the two
+/// in the middle) and the worst; `None` if none did.
+pub fn seeds_to_find<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Option<(u64, &'a Row)> {
+    let mut found: Vec<&Row> = rows.into_iter().filter(|row| row.right()).collect();
+    found.sort_by_key(|row| row.seeds);
+    Some((found.get(found.len().saturating_sub(1) / 2)?.seeds, *found.last()?))
+}
+
 /// The scenarios in which a bug is searched for: those that exercise a property that it breaks.
 fn scenarios_for<'a>(defect: Defect, library: &[&'a Scenario]) -> Vec<&'a Scenario> {
     let exercising = |scenario: &&&Scenario| scenario.exercises.iter().any(|id| breaks(defect, id));
@@ -227,6 +235,19 @@ mod tests {
         assert!(early.right());
         let late = row(&[outcome(7, &[("L1", 3), ("F1", 9), ("F8", 8), ("L5", 2)])]);
         assert_eq!((late.hit.is_some(), late.right()), (true, false));
+    }
+
+    #[test]
+    fn median_and_worst_are_those_of_searches_that_found_something() {
+        let found_after = |seeds: u64| {
+            let nothing = (1..seeds).map(|seed| outcome(seed, &[]));
+            row(&nothing.chain([outcome(0, &[("F1", 1)])]).collect::<Vec<_>>())
+        };
+        let (three, nothing) = ([9, 2, 4].map(found_after), row(&[outcome(0, &[])]));
+        let all: Vec<Row> = three.into_iter().chain([nothing.clone()]).collect();
+        assert_eq!(seeds_to_find(&all).map(|(median, worst)| (median, worst.seeds)), Some((4, 9)));
+        assert_eq!(seeds_to_find([&nothing]), None);
+        assert_eq!(seeds_to_find(&all[..2]).map(|(median, _)| median), Some(2), "of two the lesser");
     }
 
     #[test]

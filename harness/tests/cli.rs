@@ -80,6 +80,8 @@ fn bad_input_ends_with_64_and_a_sentence() {
         (&["certify", "--canaries", "missing.json"], &["the canaries in missing.json cannot be read"]),
         (&["certify", "--until-covered", "--scenario", "append"], &["--until-covered", "--scenario"]),
         (&["defects", "--defect", "rt-cache"], &["unknown defect \"rt-cache\", did you mean \"rt-cached\"?"]),
+        (&["shrink", "nobody@3"], &["unknown scenario \"nobody\""]),
+        (&["shrink", "append@3", "--property", "F99"], &["unknown property \"F99\""]),
         (&["certify", "--date", "2026-01-31"], &["--date", "--seed-database"]),
         (&["certify", "--seed-database", "x", "--date", "today"], &["--date", "a day like 2026-01-31"]),
         (&["seeds", "missing"], &["the seed database missing cannot be read"]),
@@ -394,7 +396,7 @@ fn the_kill_matrix_says_where_each_bug_is_found_and_the_seed_replays() {
     let output = call(place.path(), &[&["defects", "--json"][..], &chosen].concat());
     let (said, json) = (stderr(&output), stdout(&output));
     assert_eq!(status(&output), 0, "{said}");
-    assert_eq!(said.lines().count(), 4, "a head, a line a bug and the answer: {said}");
+    assert_eq!(said.lines().count(), 5, "a head, a line a bug, how many seeds it took and the answer: {said}");
     assert!(said.lines().all(|line| line.chars().count() <= 100), "{said}");
     let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!([&answer["found"], &answer["right"], &answer["of"]], [2, 2, 2]);
@@ -414,6 +416,50 @@ fn the_kill_matrix_says_where_each_bug_is_found_and_the_seed_replays() {
         serde_json::from_slice(&fs::read(place.path().join("canaries.json")).unwrap()).unwrap();
     let first = &answer["matrix"][0];
     assert_eq!(recorded["rt-cached"], format!("{}@{}", first["scenario"].as_str().unwrap(), first["seed"]));
+}
+
+#[test]
+fn more_starts_tell_the_median_and_the_worst_and_hits_are_shrunk() {
+    let place = place();
+    let chosen = ["defects", "--defect", "rename-unguarded", "--starts", "3", "--seeds", "60"];
+    let output = call(place.path(), &[&chosen[..], &["--shrink"]].concat());
+    let said = stdout(&output);
+    assert_eq!(status(&output), 0, "{said}{}", stderr(&output));
+    assert_eq!(said.matches("\n  shrunk to ").count(), 3, "{said}");
+    assert!(said.contains(" steps for C1, 1-minimal after "), "{said}");
+    assert!(said.contains("\nrename-unguarded  3/3  "), "{said}");
+    assert!(
+        said.contains("\nseeds to find: median ") && said.ends_with("found 3 of 3, each by its property\n"),
+        "{said}"
+    );
+    assert!(said.lines().all(|line| line.chars().count() <= 100), "{said}");
+    let no_time = call(place.path(), &[&chosen[..], &["--time", "0s"]].concat());
+    assert_eq!(status(&no_time), 2);
+    assert!(
+        stdout(&no_time).contains("not searched from every start, the time was over: rename-unguarded"),
+        "{}",
+        stdout(&no_time)
+    );
+}
+
+#[test]
+fn a_failing_seed_is_shrunk_to_a_bundle_that_replays() {
+    let place = place();
+    let shrunk = call(place.path(), &["shrink", "append@0", "--defect", "rename-unguarded"]);
+    let said = stdout(&shrunk);
+    assert_eq!(status(&shrunk), 1, "{said}{}", stderr(&shrunk));
+    assert!(said.starts_with("shrunk from ") && said.contains("1-minimal"), "{said}");
+    assert!(said.lines().all(|line| line.chars().count() <= 100), "{said}");
+    let again = paste(place.path(), said.lines().last().unwrap());
+    assert_eq!(status(&again), 1, "{}{}", stdout(&again), stderr(&again));
+    assert_eq!(trace_hash(&stdout(&again)), trace_hash(&said));
+    let bundle = last_after(&said, "bundle: ");
+    let twice = call(place.path(), &["shrink", bundle, "--property", "C1", "--out", "twice", "--time", "0s"]);
+    assert_eq!(status(&twice), 1, "{}{}", stdout(&twice), stderr(&twice));
+    assert!(stdout(&twice).contains("a longer search may find a smaller one"), "{}", stdout(&twice));
+    let healthy = call(place.path(), &["shrink", "append@0", "--property", "C1"]);
+    assert_eq!(status(&healthy), 0);
+    assert_eq!(stdout(&healthy), "append@0: C1 is not violated, so there is nothing to shrink\n");
 }
 
 #[test]

@@ -117,6 +117,11 @@ impl Console {
         self.bar(false, Some(searches), "{bar:40} {pos}/{len} searches · {elapsed} · {msg}")
     }
 
+    /// A count of smaller plans while they are run.
+    pub fn shrinking(&self) -> ProgressBar {
+        self.bar(false, None, "{spinner} {pos} runs · {elapsed} · {msg}")
+    }
+
     /// A count of files while they are read.
     pub fn file_progress(&self) -> ProgressBar {
         self.bar(false, None, "{spinner} {pos} files read · {elapsed}")

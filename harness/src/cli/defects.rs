@@ -1,21 +1,26 @@
 //! `defects`: the kill matrix, printed while it is made.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+#[allow(clippy::disallowed_types, reason = "how long a search may take is said by people and part of no run")]
+use std::time::Instant;
 
 use clap::Args;
-use models::defects::Defect;
+use models::defects::{Defect, Defects};
 use serde_json::{Value, json};
 
 use super::console::Console;
 use super::status::{CommandError, Status};
 use super::{WorkerOptions, names, values};
 use crate::campaign::canaries::record;
-use crate::matrix::{MatrixOptions, Row, search};
+use crate::matrix::{MatrixOptions, Row, search, seeds_to_find};
 use crate::report::bundle::{self, trace_hash_text};
 use crate::report::paint::Paint;
 use crate::report::paragraph::wrapped;
 use crate::report::{grouped, seed_count, whole_files};
+use crate::shrink::{ShrinkOptions, Shrunk, shrink};
 
 /// The options of `defects`.
 #[derive(Debug, Args)]
@@ -35,11 +40,21 @@ pub struct Options {
     /// Write where each bug was found to this file, for `certify --canaries`
     #[arg(long, value_name = "FILE", env = "LAKESTREAM_CERTIFY_RECORD")]
     record: Option<PathBuf>,
+    /// Begin no further search after so long, like 90s or 5m; bugs that were not searched leave the answer open
+    #[arg(long, value_name = "DURATION", env = "LAKESTREAM_CERTIFY_TIME", value_parser = values::duration)]
+    time: Option<Duration>,
+    /// Shrink the plan of each hit and tell how small it gets
+    #[arg(long, env = "LAKESTREAM_CERTIFY_SHRINK", value_parser = clap::builder::FalseyValueParser::new())]
+    shrink: bool,
     #[command(flatten)]
     workers: WorkerOptions,
 }
 
+/// Shrinking one hit ends after so many runs: what the matrix says must not depend on how fast a machine is.
+const SHRINKING_RUNS: u64 = 3_000;
+
 /// Searches for every bug and prints the matrix.
+#[allow(clippy::disallowed_types, reason = "how long a search may take is said by people and part of no run")]
 pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandError> {
     let chosen: Vec<Defect> = if options.defects.is_empty() {
         Defect::ALL.to_vec()
@@ -50,24 +65,34 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
     let library = names::scenarios(&[])?;
     let table = Table { id_width: chosen.iter().map(|defect| defect.id().len()).max().unwrap_or(0) };
     let paint = console.paint();
+    let begun = Instant::now();
     let bar = console.searches(chosen.len() as u64 * options.starts);
     if !console.quiet() {
         console.people(&table.head(paint))?;
     }
-    let mut rows = Vec::new();
-    for defect in chosen {
-        for start in 0..options.starts {
-            let row = search(defect, start, &library, matrix, |seeds| {
+    let mut rows: Vec<Entry> = Vec::new();
+    let mut unsearched = BTreeSet::new();
+    // Start by start, so that each bug is searched for once before any is a second time.
+    for start in 0..options.starts {
+        for defect in &chosen {
+            if options.time.is_some_and(|limit| begun.elapsed() >= limit) {
+                unsearched.insert(*defect);
+                continue;
+            }
+            let row = search(*defect, start, &library, matrix, |seeds| {
                 bar.set_message(format!("{defect}: {}", seed_count(seeds)));
             });
+            let shrunk = options.shrink.then(|| shrink_hit(&row, matrix.jobs)).flatten();
+            let entry = Entry { row, shrunk };
             bar.inc(1);
-            if !console.quiet() || !row.right() {
-                bar.suspend(|| console.people(&table.line(&row, paint)))?;
+            if !console.quiet() || !entry.row.right() {
+                bar.suspend(|| console.people(&table.line(&entry, paint)))?;
             }
-            rows.push(row);
+            rows.push(entry);
         }
     }
     bar.finish_and_clear();
+    rows.sort_by_key(|entry| (entry.row.defect, entry.row.start));
     if let Some(file) = &options.record {
         write_canaries(file, &rows)?;
     }
@@ -76,24 +101,58 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
             .map_err(|error| CommandError::trouble(error.to_string()))?;
         console.machines(&format!("{text}\n"))?;
     }
-    console.people(&conclusion(&rows, paint))?;
-    Ok(status(&rows))
+    if options.starts > 1 && !console.quiet() {
+        console.people(&table.over_starts(&rows, paint))?;
+    }
+    console.people(&conclusion(&rows, &unsearched, paint))?;
+    Ok(status(&rows, &unsearched))
+}
+
+/// One search and what became of its hit.
+struct Entry {
+    row: Row,
+    shrunk: Option<ShrunkHit>,
+}
+
+/// How small the plan of a hit could be made.
+struct ShrunkHit {
+    property: &'static str,
+    steps: usize,
+    of: usize,
+    minimal: bool,
+    runs: u64,
+}
+
+/// Shrinks the plan of a hit, so that it violates the first of the bug's properties that it shows.
+fn shrink_hit(row: &Row, jobs: usize) -> Option<ShrunkHit> {
+    let hit = row.hit.as_ref()?;
+    let property = *hit.named.iter().find(|id| row.defect.properties().contains(id))?;
+    let plan = scenarios::find(&hit.scenario).ok()?.plan(hit.seed);
+    let defects = Defects::from_iter([row.defect]);
+    let options = ShrinkOptions { property, defects, jobs, most_runs: Some(SHRINKING_RUNS) };
+    let shrunk = shrink(&plan, &options, || true, |_| {})?;
+    let Shrunk { plan: small, minimal, runs } = shrunk;
+    Some(ShrunkHit { property, steps: small.steps.len(), of: plan.steps.len(), minimal, runs })
 }
 
 /// Writes the first hit of each bug that was found.
-fn write_canaries(file: &Path, rows: &[Row]) -> Result<(), CommandError> {
-    let hits = rows.iter().rev().filter_map(|row| Some((row.defect, row.hit.as_ref()?.name())));
+fn write_canaries(file: &Path, rows: &[Entry]) -> Result<(), CommandError> {
+    // The last one of a bug is kept, so the first start's comes last.
+    let rows = rows.iter().rev().map(|entry| &entry.row);
+    let hits = rows.filter_map(|row| Some((row.defect, row.hit.as_ref()?.name())));
     let written = bundle::pretty(&record(hits)).and_then(|text| whole_files::write_file(file, &text));
     written.map_err(|error| CommandError::trouble(format!("{} cannot be written: {error}", file.display())))
 }
 
 /// A search that ends without the expected property, or not with it among the first, is a bug not found; a seed that
-/// says nothing is trouble.
-fn status(rows: &[Row]) -> Status {
-    if rows.iter().any(|row| !row.right()) {
+/// says nothing is trouble. Bugs for which there was no time leave it open.
+fn status(rows: &[Entry], unsearched: &BTreeSet<Defect>) -> Status {
+    if rows.iter().any(|entry| !entry.row.right()) {
         Status::Violated
-    } else if rows.iter().any(|row| row.troubled_seeds > 0) {
+    } else if rows.iter().any(|entry| entry.row.troubled_seeds > 0) {
         Status::Trouble
+    } else if !unsearched.is_empty() {
+        Status::Inconclusive
     } else {
         Status::Held
     }
@@ -112,7 +171,8 @@ impl Table {
     }
 
     /// One search.
-    fn line(&self, row: &Row, paint: Paint) -> String {
+    fn line(&self, entry: &Entry, paint: Paint) -> String {
+        let row = &entry.row;
         let (word, named) = match &row.hit {
             Some(hit) if row.right() => (paint.green("found    "), seen(&hit.name(), &hit.named)),
             Some(hit) => (paint.red("wrong    "), seen(&hit.name(), &hit.named)),
@@ -137,6 +197,28 @@ impl Table {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{}", wrapped(&line, "  ", "    "));
         }
+        if let Some(ShrunkHit { property, steps, of, minimal, runs }) = &entry.shrunk {
+            let minimal = if *minimal { "1-minimal" } else { "not minimal yet" };
+            let _ = writeln!(text, "  shrunk to {steps} of {of} steps for {property}, {minimal} after {runs} runs");
+        }
+        text
+    }
+
+    /// Each bug over all its starts.
+    fn over_starts(&self, rows: &[Entry], paint: Paint) -> String {
+        let head = format!("{:<1$}  found  median  worst seeds", "over all starts", self.id_width);
+        let mut text = format!("\n{}\n", paint.bold(&head));
+        for of_bug in rows.chunk_by(|left, right| left.row.defect == right.row.defect) {
+            let Some(first) = of_bug.first() else { continue };
+            let found = of_bug.iter().filter(|entry| entry.row.right()).count();
+            let (median, worst) = match seeds_to_find(of_bug.iter().map(|entry| &entry.row)) {
+                Some((median, worst)) => (grouped(median), grouped(worst.seeds)),
+                None => ("–".to_owned(), "–".to_owned()),
+            };
+            let found = format!("{found}/{}", of_bug.len());
+            let _ =
+                writeln!(text, "{:<1$}  {found:<5}  {median:>6}  {worst:>11}", first.row.defect.id(), self.id_width);
+        }
         text
     }
 }
@@ -149,21 +231,43 @@ fn seen(seed: &str, named: &[&str]) -> String {
     format!("{named}{more} in {seed}")
 }
 
-/// The last line: how many were found, and which were not.
-fn conclusion(rows: &[Row], paint: Paint) -> String {
-    let right = rows.iter().filter(|row| row.right()).count();
-    let missed: Vec<&str> = rows.iter().filter(|row| !row.right()).map(|row| row.defect.id()).collect();
-    if missed.is_empty() {
-        format!("{} {right} of {}, each by its property\n", paint.green("found"), rows.len())
+/// The last lines: how many were found and after how many seeds, which were not, and for which there was no time.
+fn conclusion(rows: &[Entry], unsearched: &BTreeSet<Defect>, paint: Paint) -> String {
+    let right = rows.iter().filter(|entry| entry.row.right()).count();
+    let mut missed: Vec<&str> =
+        rows.iter().filter(|entry| !entry.row.right()).map(|entry| entry.row.defect.id()).collect();
+    missed.dedup();
+    let mut text = String::new();
+    if let Some((median, worst)) = seeds_to_find(rows.iter().map(|entry| &entry.row)).filter(|_| right > 1) {
+        let worst = format!("{} ({})", grouped(worst.seeds), worst.defect);
+        let _ = writeln!(
+            text,
+            "{}",
+            wrapped(&format!("seeds to find: median {}, worst {worst}", grouped(median)), "", "  ")
+        );
+    }
+    if !unsearched.is_empty() {
+        let ids: Vec<&str> = unsearched.iter().map(|defect| defect.id()).collect();
+        let _ = writeln!(
+            text,
+            "{}",
+            wrapped(&format!("not searched from every start, the time was over: {}", ids.join(", ")), "", "  ")
+        );
+    }
+    if rows.is_empty() {
+        text.push_str("nothing was searched\n");
+    } else if missed.is_empty() {
+        let _ = writeln!(text, "{} {right} of {}, each by its property", paint.green("found"), rows.len());
     } else {
         let line = format!("found {right} of {}; not by their property: {}", rows.len(), missed.join(", "));
-        format!("{}\n", wrapped(&line, "", "  "))
+        let _ = writeln!(text, "{}", wrapped(&line, "", "  "));
     }
+    text
 }
 
 /// The matrix for machines. It holds no time, machine or job data, so equal searches give equal bytes.
-fn machine(rows: &[Row], options: &Options) -> Value {
-    let entries = rows.iter().map(|row| {
+fn machine(rows: &[Entry], options: &Options) -> Value {
+    let entries = rows.iter().map(|Entry { row, shrunk }| {
         let hit = row.hit.as_ref();
         let other = row.first_violation.as_ref().filter(|_| hit.is_none());
         json!({
@@ -180,13 +284,20 @@ fn machine(rows: &[Row], options: &Options) -> Value {
             "named_instead": other.map(|other| json!({ "seed": other.name(), "named": other.named })),
             "troubled_seeds": row.troubled_seeds,
             "trouble": row.trouble,
+            "shrunk": shrunk.as_ref().map(|shrunk| json!({
+                "property": shrunk.property, "steps": shrunk.steps, "of_steps": shrunk.of,
+                "minimal": shrunk.minimal, "runs": shrunk.runs,
+            })),
         })
     });
+    let seeds = seeds_to_find(rows.iter().map(|entry| &entry.row));
     json!({
         "seeds": options.seeds,
         "starts": options.starts,
-        "found": rows.iter().filter(|row| row.hit.is_some()).count(),
-        "right": rows.iter().filter(|row| row.right()).count(),
+        "found": rows.iter().filter(|entry| entry.row.hit.is_some()).count(),
+        "right": rows.iter().filter(|entry| entry.row.right()).count(),
+        "median_seeds": seeds.map(|(median, _)| median),
+        "worst_seeds": seeds.map(|(_, worst)| worst.seeds),
         "of": rows.len(),
         "matrix": entries.collect::<Vec<_>>(),
     })

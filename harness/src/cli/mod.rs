@@ -13,6 +13,7 @@ mod names;
 mod replay;
 mod run;
 mod seeds;
+mod shrink;
 mod status;
 mod subject;
 mod values;
@@ -45,6 +46,8 @@ enum Command {
     Run(run::Options),
     /// Run a bundle, a plan file or scenario@seed again
     Replay(replay::Options),
+    /// Make a failing plan smaller until nothing can be left out of it
+    Shrink(shrink::Options),
     /// Judge a history (JSON lines); no system is needed
     Check(check::Options),
     /// Verify a Paimon table on disk, whoever wrote it; print its rows
@@ -114,6 +117,7 @@ fn dispatch() -> Status {
         Command::Certify(options) => certify::certify(&options, &console),
         Command::Run(options) => run::run(&options, console),
         Command::Replay(options) => replay::replay(&options, console),
+        Command::Shrink(options) => shrink::shrink_plan(&options, &console),
         Command::Check(options) => check::check(&options, &console),
         Command::Inspect(options) => inspect::inspect_table(&options, console),
         Command::Defects(options) => defects::defects(&options, &console),
