@@ -9,6 +9,7 @@ mod console;
 mod defects;
 mod inspect;
 mod list;
+mod measure_coverage;
 mod names;
 mod replay;
 mod run;
@@ -58,6 +59,9 @@ enum Command {
     Seeds(seeds::Options),
     /// Show what there is
     List(list::Options),
+    /// Measure which points of the coverage a campaign must have been at
+    #[command(hide = true)]
+    MeasureCoverage(measure_coverage::Options),
 }
 
 /// The bugs to plant.
@@ -123,6 +127,7 @@ fn dispatch() -> Status {
         Command::Defects(options) => defects::defects(&options, &console),
         Command::Seeds(options) => seeds::seeds(&options, &console),
         Command::List(options) => list::list(&options, &console),
+        Command::MeasureCoverage(options) => measure_coverage::measure_coverage(&options, &console),
     };
     match result {
         Ok(status) => status,

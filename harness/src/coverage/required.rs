@@ -1,90 +1,49 @@
 //! Which points a whole campaign must have been at. All others are rare: they are listed where they were not reached,
 //! and nothing follows.
 //!
-//! A point is put here by measurement: it was reached in at least 10 of the first 300 seeds of a campaign over all
-//! scenarios. 1,000 seeds then miss it only if something has changed. Measure again with
-//! `certify --seeds 300 --double 0 --json`, whose `seeds_by_point` says it.
+//! A point is required by measurement: it was reached in at least [`LEAST_SEEDS`] of the first [`MEASURED_SEEDS`] seeds
+//! of a campaign over all scenarios. 1,000 seeds then miss it only if something has changed. `ci/measure-coverage.sh`
+//! measures again, after points or scenarios were added, and writes the list.
 
-/// Their ids, in the order of the catalogue.
-pub(super) const REQUIRED: &[&str] = &[
-    "commit-lost-race",
-    "create-found-ours",
-    "commit-under-older-schema",
-    "attempt-discarded",
-    "hint-stale",
-    "hint-missing",
-    "hint-unreadable",
-    "round-recovered-commit",
-    "round-at-source",
-    "round-empty",
-    "empty-batches-read",
-    "round-aborted",
-    "registration-retried",
-    "round-end-retried",
-    "heartbeat-rejected",
-    "round-end-rejected",
-    "table-taken-from-silent",
-    "relisted-in-doubt",
-    "enable-refused",
-    "append-repeated",
-    "tail-lost",
-    "log-trimmed",
-    "log-held-back",
-    "registration-repeated",
-    "union-of-both",
-    "lookup-missed",
-    "changes-from-lake",
-    "changes-too-old",
-    "read-retried",
-    "store-lacks-table",
-    "guard-rename",
-    "guard-replace",
-    "guard-truncate",
-    "guard-read-only",
-    "guard-time-travel",
-    "guard-not-in-the-mode",
-    "guard-branch",
-    "guard-system-table",
-    "promoted-already",
-    "promotion-took-over",
-    "crash-after-commit",
-    "callee-crashes-after@client.store.append",
-    "caller-crashes-after@tiering.coordinator.end-round",
-    "caller-crashes-after@tiering.lake.put-data",
-    "caller-crashes-after@tiering.lake.put-snapshot",
-    "caller-crashes-after@tiering.store.register-lake-snapshot",
-    "caller-crashes-before@tiering.lake.put-data",
-    "caller-crashes-before@tiering.lake.put-hint",
-    "caller-crashes-before@tiering.store.fetch-log",
-    "caller-crashes-before@tiering.store.register-lake-snapshot",
-    "crash@client",
-    "crash@coordinator",
-    "crash@store",
-    "crash@tiering",
-    "delay@tiering.lake.put-data",
-    "delay@tiering.lake.put-hint",
-    "delay@tiering.lake.put-manifest",
-    "delay@tiering.lake.put-snapshot",
-    "delay@tiering.store.fetch-log",
-    "delay@tiering.store.register-lake-snapshot",
-    "duplicate@client.store.append",
-    "outage@coordinator",
-    "outage@lake",
-    "outage@store",
-    "partition@tiering-coordinator",
-    "partition@tiering-lake",
-    "partition@tiering-store",
-    "pause@tiering",
-    "refuse@tiering.lake.put-data",
-    "refuse@tiering.lake.put-snapshot",
-    "refuse@tiering.store.register-lake-snapshot",
-    "reorder@client.store.append",
-    "reply-lost@client.store.append",
-    "reply-lost@tiering.lake.put-data",
-    "reply-lost@tiering.lake.put-snapshot",
-    "reply-lost@tiering.store.bucket-offsets",
-    "reply-lost@tiering.store.fetch-log",
-    "reply-lost@tiering.store.register-lake-snapshot",
-    "request-lost@client.store.append",
-    "request-lost@tiering.store.register-lake-snapshot",
-];
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::catalogue;
+
+/// How many seeds are measured.
+pub const MEASURED_SEEDS: u64 = 300;
+
+/// A point is required if so many of them were at it.
+pub const LEAST_SEEDS: u64 = 10;
+
+/// What the file says of itself.
+const COMMENT: &str = "#";
+
+/// The list as it was measured last.
+const REQUIRED: &str = include_str!("required.txt");
+
+/// The ids of the required points.
+pub(super) fn required() -> BTreeSet<&'static str> {
+    REQUIRED.lines().filter(|line| !line.starts_with(COMMENT)).collect()
+}
+
+/// The list that a measurement gives: `seeds_by_point` says in how many seeds each point was reached, by id.
+pub fn measured_list(seeds_by_point: &BTreeMap<&str, u64>) -> String {
+    let comments = REQUIRED.lines().filter(|line| line.starts_with(COMMENT));
+    let reached = |id: &&str| seeds_by_point.get(id).is_some_and(|seeds| *seeds >= LEAST_SEEDS);
+    let ids = catalogue().points().map(|(_, point)| point.id.as_str()).filter(reached);
+    comments.chain(ids).map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_that_finds_the_same_gives_the_same_list() {
+        let required = required();
+        let seeds = |id: &str| if required.contains(id) { LEAST_SEEDS } else { LEAST_SEEDS - 1 };
+        let seeds_by_point = catalogue().points().map(|(_, point)| (point.id.as_str(), seeds(&point.id))).collect();
+        assert_eq!(measured_list(&seeds_by_point), REQUIRED);
+        assert!(required.len() > 10 && measured_list(&BTreeMap::new()).lines().all(|line| line.starts_with(COMMENT)));
+    }
+}
