@@ -123,9 +123,15 @@ impl<'a, 'h> Replay<'a, 'h> {
         if ends.max().is_none_or(|end| end > self.end) {
             return;
         }
+        let staleness_ms = self.index.history.header.bounds.rt_staleness_ms;
         for (key, (_, entry)) in &self.last {
             let writes = self.table.writes.of_key[*key as usize].iter().map(|write| self.table.writes.get(*write));
-            let settled = writes.into_iter().all(|write| write.fate == Fate::Acked && write.acked_n < drained.n);
+            // Acked before the drain, and for so long that `t$rt` shows it (F1).
+            let settled = writes.into_iter().all(|write| {
+                write.fate == Fate::Acked
+                    && write.acked_n < drained.n
+                    && write.acked_at_ms.saturating_add(staleness_ms) <= read.invoked.at_ms
+            });
             let replayed = if entry.kind.adds() { entry.write } else { None };
             // Between −U and +U a key has no certain state; nor has a row that an UPDATE left.
             let is_open = entry.kind == RowKind::UpdateBefore || (entry.kind.adds() && entry.write.is_none());

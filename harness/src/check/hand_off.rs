@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use models::contract::ObservedOffset;
 
 use super::index::{Index, NEVER};
-use super::known_log::{Bucket, LogExtent};
+use super::known_log::{Bucket, BucketLog, LogExtent};
 use super::table::{LakeSnapshot, Registration, Table, offset_in};
 use super::timeline::Known;
 use super::{Docket, prose};
@@ -278,8 +278,10 @@ fn untiered_rows_kept(
         .flat_map(|log| log.entries.range(range.clone()))
         .filter_map(|(_, entry)| entry.write.filter(|_| entry.kind.adds()))
         .collect();
-    if lost.is_empty() && known.is_some_and(|log| log.knows(range.start, range.end)) {
-        // Empty batches take offsets, and have no rows.
+    // Empty batches take offsets, and have no rows.
+    let is_empty =
+        |log: &BucketLog| log.knows(range.start, range.end) && log.entries.range(range.clone()).next().is_none();
+    if known.is_some_and(is_empty) {
         return;
     }
     let mut events = prose::events(index, table, &lost, &[]);

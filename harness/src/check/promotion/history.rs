@@ -93,7 +93,10 @@ fn is_whole(index: &Index, table: &Table, read: &Read, content: &Content, proper
         "P8" => "a promotion that was cut short is completed or undone, and a half-loaded table is never enabled",
         _ => "after a promotion no row of the history is lost, repeated or shadowed",
     };
-    let binds = |write: &Write| write.acked_n < read.invoked.n;
+    let staleness_ms = index.history.header.bounds.rt_staleness_ms;
+    let binds = |write: &Write| {
+        write.acked_n < read.invoked.n && write.acked_at_ms.saturating_add(staleness_ms) <= read.invoked.at_ms
+    };
     let judged = permitted::compare(table, read, content, binds, |missed| {
         docket.violated(property, prose::events(index, table, &[missed.write], &[read]), || {
             format!(

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use models::contract::Statement;
+use models::contract::{Statement, TableSchema};
 
 use super::definition::is_enabled;
 use crate::check::index::{Fate, Index, NEVER, Operation};
@@ -188,7 +188,7 @@ impl Served<'_, '_> {
 fn finds_the_registered_snapshot(index: &Index, table: &Table, touched: &Touched, read: &Read, docket: &mut Docket) {
     let (Scope::Key(key), Some(content)) = (read.scope, &read.content) else { return };
     let is_current = read.real_time && !read.historic && !read.is_filtered();
-    if !is_current {
+    if !is_current || !table.schema.is_some_and(keeps_the_last) {
         return;
     }
     let Some((registered, _)) = registered_before(table, read.invoked.n) else { return };
@@ -225,6 +225,12 @@ fn finds_the_registered_snapshot(index: &Index, table: &Table, touched: &Touched
             )
         });
     }
+}
+
+/// Whether of a key's versions the one that came last is kept, whatever stands in it.
+fn keeps_the_last(schema: &TableSchema) -> bool {
+    let deduplicates = schema.options.get("merge-engine").is_none_or(|engine| engine.trim() == "deduplicate");
+    deduplicates && !schema.options.contains_key("sequence.field")
 }
 
 fn told(rows: &Rows) -> String {

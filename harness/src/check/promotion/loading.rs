@@ -58,7 +58,8 @@ fn with_empty_offsets(index: &Index, operation: &Operation, registered: &Registr
 /// P4: what is registered is not older than the lake was when the promotion began. Between its last look at the lake and
 /// its answer somebody may still commit, so no more than that is certain.
 fn of_the_newest_snapshot(index: &Index, operation: &Operation, registered: &Registration, docket: &mut Docket) {
-    let Some(before) = sides::around(index, operation).before else { return };
+    // What an earlier call in doubt sent to the store may come late, and be what is seen registered first.
+    let Some((before, _)) = sides::undisturbed(index, operation) else { return };
     let Some(newest) = before.lake.and_then(|lake| lake.snapshot_id) else { return };
     docket.judged("P4", 1);
     if registered.snapshot_id < newest {

@@ -44,14 +44,19 @@ fn l14_only_what_is_known_from_the_start_is_judged() {
 
 #[test]
 fn l14_the_replay_is_the_state() {
-    let drained = |shown: &[(i64, i64)]| {
-        let mut story = Story::keyed();
+    // The last write is acked 2 ms before the read.
+    let drained_after = |staleness_ms: u64, shown: &[(i64, i64)]| {
+        let mut story = Story::keyed().with_rt_staleness(staleness_ms);
         story.write(&[(1, 10)]).write(&[(1, 11)]).phase("drained").same_moment().log(0, 3).read(shown);
         let entries: Entries = &[("+I", (1, 10), Some(0)), ("-U", (1, 10), Some(1)), ("+U", (1, 11), Some(2))];
         story.changes("earliest", "p", entries);
         story
     };
+    let drained = |shown: &[(i64, i64)]| drained_after(0, shown);
     let argument = drained(&[(1, 10)]).violates("L14");
     assert!(argument.contains("the replay equals the state"), "{argument}");
     drained(&[(1, 11)]).holds("L14");
+    // A system may declare that `t$rt` lags behind.
+    drained_after(2, &[(1, 10)]).violates("L14");
+    drained_after(3, &[(1, 10)]).says_no_violation("L14");
 }

@@ -150,6 +150,10 @@ fn l10_each_finding_in_the_files_is_a_violation() {
         .event(json!({"event": "files", "table": "db.t", "findings": [{"file": "m", "rule": "r", "consequence": "c"}],
         "orphans": []}));
     again.says_nothing("L10");
+    // Nor is it a judgement if there is nothing: it could not have failed.
+    let mut again = Story::append().done(json!({"drop_table": {"table": "db.t"}}), json!("done"));
+    again.event(json!({"event": "files", "table": "db.t", "findings": [], "orphans": []}));
+    again.says_nothing("L10");
     Story::append().says_nothing("L10");
 }
 
@@ -205,4 +209,10 @@ fn l16_retention_removes_only_what_was_tiered() {
     empty.write(&[(1, 10)]).write(&[(3, 30)]).registered(1, 1, 1);
     empty.changes("earliest", "p", &[("+I", (1, 10), Some(0)), ("+I", (3, 30), Some(3))]).log(3, 4);
     empty.says_no_violation("L16");
+    // A delete is no empty batch.
+    let mut deleted = Story::keyed();
+    deleted.write(&[(1, 10)]).registered(1, 1, 1).delete(1).write(&[(3, 30)]);
+    let entries = [("+I", (1, 10), Some(0)), ("-D", (1, 10), Some(1)), ("+I", (3, 30), Some(2))];
+    deleted.changes("earliest", "p", &entries).log(2, 3);
+    deleted.violates("L16");
 }

@@ -7,7 +7,10 @@ use super::story::{Story, side, table_row, table_rows};
 
 /// A lake table with a key and two snapshots: first the rows 1 and 2, then 2 again and 3.
 fn history() -> Story {
-    let mut story = keyed(json!({"bucket": "2"}));
+    written(keyed(json!({"bucket": "2"})))
+}
+
+fn written(mut story: Story) -> Story {
     for (snapshot_id, rows) in [(1, [(1, 10), (2, 20)]), (2, [(2, 21), (3, 30)])] {
         let op = story.begin("n", json!({"native_insert": {"table": "db.t", "rows": table_rows(&rows)}}));
         story.ok(&op, json!({"acked": {"acked": 2, "snapshot_id": snapshot_id}}));
@@ -98,4 +101,21 @@ fn p4_a_lookup_finds_what_the_registered_snapshot_has() {
     finds(2, 3, None).violates("P4");
     // Whether the second snapshot's row shows, nobody promised: it came after the one that is registered.
     finds(1, 3, Some(30)).says_nothing("P4");
+}
+
+#[test]
+fn p4_which_row_a_lookup_finds_is_the_merge_engines_choice() {
+    let finds = |options: Value| {
+        let mut story = written(keyed(options));
+        let op = story.begin("s", promote());
+        story.ok(&op, promoted()).registered(2, 0, 0);
+        let op = story.begin("r", json!({"lookup": {"table": "db.t$rt", "key": {"id": 2}}}));
+        story.ok(&op, json!({"found": {"row": [table_row((2, 20))]}}));
+        files(&mut story);
+        story
+    };
+    finds(json!({"bucket": "2"})).violates("P4");
+    finds(json!({"bucket": "2", "merge-engine": "deduplicate"})).violates("P4");
+    finds(json!({"bucket": "2", "merge-engine": "first-row"})).says_no_violation("P4");
+    finds(json!({"bucket": "2", "sequence.field": "w"})).says_no_violation("P4");
 }

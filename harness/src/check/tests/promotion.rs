@@ -141,6 +141,25 @@ fn p4_no_older_snapshot_is_registered_than_the_lake_had() {
 }
 
 #[test]
+fn p4_what_an_earlier_call_in_doubt_registered_may_come_late() {
+    let promotes = |earlier: Option<(&str, bool)>| {
+        let mut story = keyed(json!({"bucket": "1"}));
+        if let Some((code, definite)) = earlier {
+            let op = story.begin("s", promote());
+            story.fail(&op, code, definite, "no answer");
+        }
+        let sides =
+            [side("1", none(), Some(5)), side("7", none(), None), side("1", on(), Some(5)), side("7", on(), None)];
+        let mut story = story.seen(promote(), promoted(), sides);
+        story.registered(4, 2, 2);
+        story
+    };
+    promotes(None).violates("P4");
+    promotes(Some(("rejected", true))).violates("P4");
+    promotes(Some(("timeout", false))).says_nothing("P4");
+}
+
+#[test]
 fn p4_all_buckets_are_published_at_once() {
     let during = |shown: &[(i64, i64)]| {
         let mut story = history(keyed(json!({"bucket": "2"})));
@@ -166,6 +185,14 @@ fn p5_no_row_of_the_history_is_lost_repeated_or_shadowed() {
         after(&[(1, 10), (1, 10), (2, 20)]).violates("P5");
         story().done(promote(), promoted()).says_nothing("P5");
     }
+    // A system may declare that `t$rt` lags behind; the read comes 5 ms after the commit.
+    let lagging = |staleness_ms: u64| {
+        let mut story = history(Story::plain().with_rt_staleness(staleness_ms)).done(promote(), promoted());
+        story.wait(2).read(&[]);
+        story
+    };
+    lagging(5).violates("P5");
+    lagging(6).says_nothing("P5");
     // An update of a historic key, and a delete of another.
     let shadowed = |rows: &[(i64, i64)]| {
         let mut story = history(keyed(json!({"bucket": "1"}))).done(promote(), promoted());

@@ -51,6 +51,12 @@ impl Story {
         Self { header: serde_json::from_value(header).unwrap(), events: Vec::new(), at_ms: 0, operations: 0 }
     }
 
+    /// A system whose `t$rt` may be so many milliseconds old.
+    pub fn with_rt_staleness(mut self, ms: u64) -> Self {
+        self.header.bounds.rt_staleness_ms = ms;
+        self
+    }
+
     /// The catalog that every statement goes through.
     pub fn with_catalog(mut self, kind: &str, options: Value) -> Self {
         let config = json!({"kind": kind, "options": options});
