@@ -33,6 +33,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::BackoffUnbounded, "tiering-crash"),
     (Defect::DrainLeavesTail, "append"),
     (Defect::RefusesAfterHeal, "store-crash"),
+    (Defect::BaseReadWaitsForStore, "store-crash"),
     (Defect::AckBeforeDurable, "store-crash"),
     (Defect::RtCached, "append"),
     (Defect::RtStaleReplica, "store-crash"),

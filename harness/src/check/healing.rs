@@ -206,7 +206,7 @@ fn uses_store(statement: &Statement) -> bool {
 }
 
 /// Whether the statement is one that any table of this kind must serve.
-fn is_plain_use(statement: &Statement, table: &Table) -> bool {
+pub fn is_plain_use(statement: &Statement, table: &Table) -> bool {
     let Some(schema) = table.schema else { return false };
     match statement {
         // What else may be asked of a write or read is judged by the contract's own properties.

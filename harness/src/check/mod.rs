@@ -35,6 +35,7 @@ mod rejection;
 mod routing;
 mod sides;
 mod store_access;
+mod store_down;
 mod table;
 mod tiered_ranges;
 mod timeline;
@@ -108,6 +109,7 @@ pub fn check(history: &History) -> Findings {
     let mut docket = Docket::open();
     freshness::judge(&index, &mut docket);
     healing::judge(&index, &mut docket);
+    store_down::judge(&index, &mut docket);
     no_loss::judge(&index, &mut docket);
     hand_off::judge(&index, &mut docket);
     commits::judge(&index, &mut docket);

@@ -120,9 +120,9 @@ properties! {
         "After healing, the lake reaches the store's end as it was at the moment of healing within `recovery`.",
         "a table whose lake was behind its store when faults ended",
         "", "";
-    "F6" Freshness Core false [3, 6, 27] Some("fault.store-down"),
+    "F6" Freshness Core true [3, 6, 27] Some("fault.store-down"),
         "A base read, its metadata and its capabilities work with the store down: the same lake calls and time, no store call.",
-        "a base read with the store down",
+        "a base read, or a look at the lake's definition, that began with the store down or paused and nothing else wrong",
         "paimon #10696 and #10833, rules 3, 6 and 27", "";
     "F7" Freshness Core true [] None,
         "One table that cannot be tiered does not delay the others beyond F2 plus one longest round.",

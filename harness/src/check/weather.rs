@@ -1,4 +1,4 @@
-//! What was going wrong while a statement lasted: nothing, the store alone and all the time, or something else.
+//! What was going wrong while a statement lasted: nothing, the store alone, or something else.
 //!
 //! Windows are counted in event ordinals. Faults end with the healing, whether their end was told or not.
 
@@ -40,7 +40,8 @@ impl Forecast {
         for entry in &history.events {
             match &entry.event {
                 Event::Fault { kind, target, phase: FaultPhase::Start } => {
-                    let of_store = target == "store" && matches!(kind.as_str(), "outage" | "crash" | "store-down");
+                    let of_store =
+                        target == "store" && matches!(kind.as_str(), "outage" | "crash" | "pause" | "store-down");
                     open.push((kind, target, windows.len()));
                     windows.push(Window { from_n: entry.n, to_n: NEVER, of_store });
                 }
@@ -62,11 +63,24 @@ impl Forecast {
         Self { windows }
     }
 
+    /// The windows that an operation met.
+    fn met_by(&self, operation: &Operation) -> Vec<&Window> {
+        let (from_n, to_n) = (operation.invoked.n, operation.answered().map_or(NEVER, |at| at.n));
+        let begun = self.windows.partition_point(|window| window.from_n < to_n);
+        self.windows[..begun].iter().filter(|window| window.to_n > from_n).collect()
+    }
+
+    /// Whether the store was down when an operation was sent, and nothing else was wrong until its end. The store may have
+    /// come back meanwhile: whoever waits for it, waits until then.
+    pub fn begins_without_store(&self, operation: &Operation) -> bool {
+        let met = self.met_by(operation);
+        met.iter().all(|window| window.of_store) && met.iter().any(|window| window.from_n < operation.invoked.n)
+    }
+
     /// What was going wrong while an operation lasted.
     pub fn during(&self, operation: &Operation) -> Weather {
         let (from_n, to_n) = (operation.invoked.n, operation.answered().map_or(NEVER, |at| at.n));
-        let begun = self.windows.partition_point(|window| window.from_n < to_n);
-        let met: Vec<&Window> = self.windows[..begun].iter().filter(|window| window.to_n > from_n).collect();
+        let met = self.met_by(operation);
         if met.is_empty() {
             Weather::Calm
         } else if met.iter().all(|window| window.of_store)

@@ -45,6 +45,7 @@ pub const CAPABILITIES: &[&str] = &[
     "store-lifecycle",
     "legacy-layout",
     "promotion",
+    "fault.store-down",
 ];
 
 /// Whether the madsim jail is compiled in: then hidden entropy in code that we did not write is a function of the seed.

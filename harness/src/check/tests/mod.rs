@@ -20,5 +20,6 @@ mod registry;
 mod rejection;
 mod routing;
 mod store_access;
+mod store_down;
 mod story;
 mod views;
