@@ -377,6 +377,13 @@ pub struct CallAddress {
     pub nth: u64,
 }
 
+impl CallAddress {
+    /// The part that is called.
+    pub fn called(&self) -> Option<&str> {
+        self.call.split_once('.').map(|(part, _)| part)
+    }
+}
+
 impl fmt::Display for CallAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.table {

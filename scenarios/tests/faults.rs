@@ -72,6 +72,19 @@ fn writes_are_torn_links_are_slow_and_the_storage_is_full() {
     assert!(counts.iter().all(|count| *count >= 8), "{counts:?}");
 }
 
+/// There and back over a slow link, the healthy call and the sync of an append: all within the timeout.
+#[test]
+fn an_append_over_the_slowest_link_is_answered_in_time() {
+    for plan in plans("network") {
+        let system = &plan.system;
+        for (_, fault) in plan.faults() {
+            let Fault::SlowLink { by_ms, .. } = fault else { continue };
+            let takes_ms = 2 * by_ms + 2 * system.max_call_ms + system.store.sync_ms;
+            assert!(takes_ms < system.call_timeout_ms, "{takes_ms} {}", system.call_timeout_ms);
+        }
+    }
+}
+
 /// Two levels: a call is armed in a run or not, and then struck or not.
 #[test]
 fn a_group_strikes_some_calls_in_one_run_and_others_in_another() {

@@ -159,6 +159,20 @@ fn a_fault_that_cannot_strike_is_refused() {
             "step `s`: expected a session, tiering or coordinator as the caller of a call, found `store`",
         ),
         (
+            refusal_of_call(
+                "w1(db.k1).store.append#1",
+                r#"{"other-crashes-after":{"host":"store","restart_after_ms":1}}"#,
+            ),
+            "expected a host that neither calls nor is called to die, found `store` in w1(db.k1).store.append#1",
+        ),
+        (
+            refusal_of_call(
+                "coordinator(db.k1).store.create-table#1",
+                r#"{"other-crashes-before":{"host":"coordinator","restart_after_ms":1}}"#,
+            ),
+            "expected a host that neither calls nor is called to die, found `coordinator` in",
+        ),
+        (
             refusal_of_call("w1(db.k1).lake.get-data#1", r#"{"callee-crashes-after":{"restart_after_ms":1}}"#),
             "step `s`: expected a called host that can die, found the lake",
         ),

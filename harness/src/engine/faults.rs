@@ -55,10 +55,12 @@ impl Faults {
         self.outages.borrow().iter().any(|out| out == part)
     }
 
-    /// How much longer than else it takes from one host to another, in milliseconds.
+    /// How much longer than else it takes from one host to another, in milliseconds. Of windows that overlap the slowest
+    /// counts: together they would be a partition (rule 6 of what is survivable).
     pub fn slowness_ms(&self, from: &str, to: &str) -> u64 {
         let links = self.slow.borrow();
-        links.iter().filter(|(slow_from, slow_to, _)| slow_from == from && slow_to == to).map(|link| link.2).sum()
+        let of_link = links.iter().filter(|(slow_from, slow_to, _)| slow_from == from && slow_to == to);
+        of_link.map(|link| link.2).max().unwrap_or(0)
     }
 
     /// Makes both directions of a link slow.

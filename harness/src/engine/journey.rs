@@ -72,7 +72,8 @@ impl Journey {
         T: Hash + 'static,
     {
         let ordinal = self.way.send();
-        pass(parcel.request_ms + self.slowness_ms(&self.caller.name, self.part)).await;
+        pass(parcel.request_ms).await;
+        self.linger(&self.caller.name, self.part).await;
         match parcel.fault {
             Some(CallFault::Delay { by_ms }) => self.network.hold_back(by_ms).await,
             Some(CallFault::Reorder { at_most_ms }) => {
@@ -95,7 +96,8 @@ impl Journey {
             Some(CallFault::ReplyDelay { by_ms }) => self.network.hold_back(by_ms).await,
             _ => {}
         }
-        pass(parcel.reply_ms + self.slowness_ms(self.part, &self.caller.name)).await;
+        pass(parcel.reply_ms).await;
+        self.linger(self.part, &self.caller.name).await;
         if self.is_cut(self.part, &self.caller.name) {
             return self.lose(answer).await;
         }
@@ -176,8 +178,12 @@ impl Journey {
         }
     }
 
-    fn slowness_ms(&self, from: &str, to: &str) -> u64 {
-        self.network.faults.slowness_ms(from, to)
+    /// What a slow link adds to one way, for no longer than the chaos lasts.
+    async fn linger(&self, from: &str, to: &str) {
+        let by_ms = self.network.faults.slowness_ms(from, to);
+        if by_ms > 0 {
+            self.network.hold_back(by_ms).await;
+        }
     }
 
     fn connection_lost(&self, parcel: &Parcel) -> Failure {

@@ -7,7 +7,7 @@
 //! 4. One host fails once at a time: its windows do not overlap. Different hosts may fail together.
 //! 5. A call goes wrong in one way.
 //! 6. A link that is slow and a storage that is full are windows as well; a slow link still lets answers through, or it
-//!    would be a partition. A full storage counts as the lake's absence: no round can commit.
+//!    would be a partition, and of slow windows that overlap the slowest counts. A full storage counts as the lake's absence: no round can commit.
 //! 7. A write may be torn only where nothing but a name that nobody was told yet leads to the object: data files,
 //!    manifests, manifest lists. Snapshots, schemas and hints are put whole or not at all: a torn hint that nobody
 //!    writes again would be there for ever.
@@ -31,9 +31,9 @@ const RENAME_DIRECTORY: &str = "lake.rename-directory";
 pub(crate) const MAY_BE_TORN: [&str; 3] = ["lake.put-data", "lake.put-manifest", "lake.put-manifest-list"];
 
 /// How much longer one way over a slow link takes at most: there and back stay within the timeout, with what a healthy
-/// call takes (rule 6).
+/// call takes and the sync that an append waits for (rule 6).
 pub(crate) fn slowest_link_ms(system: &SystemConfig) -> u64 {
-    system.call_timeout_ms.saturating_sub(2 * system.max_call_ms + 1) / 2
+    system.call_timeout_ms.saturating_sub(2 * system.max_call_ms + system.store.sync_ms + 1) / 2
 }
 
 /// When something is wrong with one host.
@@ -143,7 +143,7 @@ impl<'a> Budget<'a> {
                     "expected a call that may come late or twice, found {at}: no file system moves a directory twice"
                 ));
             }
-            if let Some(part) = at.call.split_once('.').and_then(|(called, _)| what.kills(called)) {
+            if let Some(part) = at.called().and_then(|called| what.kills(called)) {
                 self.take_away(part, what.lasts_ms())?;
             }
             self.calls.insert(at);

@@ -157,6 +157,14 @@ impl Plan {
                 if what.kills_callee() && at.call.starts_with("lake.") {
                     return Err(format!("expected a called host that can die, found the lake in {at}"));
                 }
+                if let CallFault::OtherCrashesBefore { host, .. } | CallFault::OtherCrashesAfter { host, .. } = what
+                    && [Some(at.caller.as_str()), at.called()].contains(&Some(host.host()))
+                {
+                    return Err(format!(
+                        "expected a host that neither calls nor is called to die, found `{}` in {at}",
+                        host.host()
+                    ));
+                }
                 match what {
                     CallFault::TornWrite { permille } => between("permille", u64::from(*permille), 0, 999),
                     CallFault::Refuse

@@ -12,7 +12,7 @@ use tokio::task::LocalSet;
 use super::super::hosts::HostState;
 use super::super::network::{Edge, Scope, pass};
 use super::super::ports::LakePort;
-use super::bench::{Bench, MAX_CALL_MS, RESTART_AFTER_MS, TIMEOUT_MS, assert_refused, with_faults};
+use super::bench::{Bench, MAX_CALL_MS, NONE, RESTART_AFTER_MS, TIMEOUT_MS, assert_refused, with_faults};
 
 #[tokio::test(start_paused = true)]
 async fn an_error_after_the_effect_comes_at_once_and_the_caller_cannot_know() {
@@ -58,6 +58,35 @@ async fn a_slow_link_takes_longer_both_ways_until_it_is_mended() {
         bench.network.faults.speed_up("client", "store", 200);
         assert_eq!(bench.call(2).await, Ok(102));
         assert!(bench.network.now_ms() - took_ms <= MAX_CALL_MS);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_slow_windows_that_overlap_the_slowest_counts() {
+    with_faults(&[], |bench| async move {
+        for by_ms in [100, 300, 200] {
+            bench.network.faults.slow_down("client", "store", by_ms);
+        }
+        assert_eq!(bench.call(1).await, Ok(101));
+        assert!((600..=600 + MAX_CALL_MS).contains(&bench.network.now_ms()), "{} ms", bench.network.now_ms());
+        bench.network.faults.speed_up("client", "store", 300);
+        assert_eq!(bench.call(2).await, Ok(102));
+        assert!(bench.network.now_ms() <= 1_000 + 2 * MAX_CALL_MS, "{} ms", bench.network.now_ms());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_on_a_slow_link_has_arrived_when_all_is_said_to_be_healed() {
+    with_faults(&[], |bench| async move {
+        bench.network.faults.slow_down("client", "store", 400);
+        let waiting = bench.send(1);
+        pass(MAX_CALL_MS).await;
+        assert_eq!(bench.effects(), NONE);
+        bench.network.heal().await;
+        assert_eq!(bench.effects(), [1]);
+        assert_eq!(waiting.await.unwrap(), Some(Ok(101)));
     })
     .await;
 }
