@@ -97,12 +97,14 @@ fn breaks(defect: Defect, id: &str) -> bool {
 }
 
 /// Searches for one bug from one start, up to the first seed that violates a property that it breaks; single runs. `ran`
-/// is told after each seed how many there were.
+/// is told after each seed how many there were. Before each seed `go_on` is asked whether to begin it; a search that it
+/// ended says nothing.
 pub fn search(
     defect: Defect,
     start: u64,
     library: &[&Scenario],
     options: MatrixOptions,
+    go_on: impl Fn() -> bool + Sync,
     mut ran: impl FnMut(u64),
 ) -> Row {
     let scenarios = scenarios_for(defect, library);
@@ -116,17 +118,11 @@ pub fn search(
         canaries: Canaries::default(),
     };
     let mut row = Row::new(defect, start);
-    campaign(
-        &scenarios,
-        schedule,
-        &campaign_options,
-        || true,
-        |outcome| {
-            row.add(&outcome);
-            ran(row.seeds);
-            if row.hit.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        },
-    );
+    campaign(&scenarios, schedule, &campaign_options, go_on, |outcome| {
+        row.add(&outcome);
+        ran(row.seeds);
+        if row.hit.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     row
 }
 

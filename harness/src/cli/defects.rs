@@ -40,7 +40,7 @@ pub struct Options {
     /// Write where each bug was found to this file, for `certify --canaries`
     #[arg(long, value_name = "FILE", env = "LAKESTREAM_CERTIFY_RECORD")]
     record: Option<PathBuf>,
-    /// Begin no further search after so long, like 90s or 5m; bugs that were not searched leave the answer open
+    /// Begin no seed after so long, like 90s or 5m; bugs that were not searched to the end leave the answer open
     #[arg(long, value_name = "DURATION", env = "LAKESTREAM_CERTIFY_TIME", value_parser = values::duration)]
     time: Option<Duration>,
     /// Shrink the plan of each hit and tell how small it gets
@@ -49,6 +49,9 @@ pub struct Options {
     #[command(flatten)]
     workers: WorkerOptions,
 }
+
+/// So many bugs that were not searched are named; the rest is counted.
+const UNSEARCHED_NAMED: usize = 10;
 
 /// Shrinking one hit ends after so many runs: what the matrix says must not depend on how fast a machine is.
 const SHRINKING_RUNS: u64 = 3_000;
@@ -66,6 +69,7 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
     let table = Table { id_width: chosen.iter().map(|defect| defect.id().len()).max().unwrap_or(0) };
     let paint = console.paint();
     let begun = Instant::now();
+    let in_time = || options.time.is_none_or(|limit| begun.elapsed() < limit);
     let bar = console.searches(chosen.len() as u64 * options.starts);
     if !console.quiet() {
         console.people(&table.head(paint))?;
@@ -75,13 +79,13 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
     // Start by start, so that each bug is searched for once before any is a second time.
     for start in 0..options.starts {
         for defect in &chosen {
-            if options.time.is_some_and(|limit| begun.elapsed() >= limit) {
+            let row = search(*defect, start, &library, matrix, in_time, |seeds| {
+                bar.set_message(format!("{defect}: {}", seed_count(seeds)));
+            });
+            if row.hit.is_none() && row.seeds < options.seeds {
                 unsearched.insert(*defect);
                 continue;
             }
-            let row = search(*defect, start, &library, matrix, |seeds| {
-                bar.set_message(format!("{defect}: {}", seed_count(seeds)));
-            });
             let shrunk = options.shrink.then(|| shrink_hit(&row, matrix.jobs)).flatten();
             let entry = Entry { row, shrunk };
             bar.inc(1);
@@ -247,7 +251,11 @@ fn conclusion(rows: &[Entry], unsearched: &BTreeSet<Defect>, paint: Paint) -> St
         );
     }
     if !unsearched.is_empty() {
-        let ids: Vec<&str> = unsearched.iter().map(|defect| defect.id()).collect();
+        let mut ids: Vec<String> =
+            unsearched.iter().take(UNSEARCHED_NAMED).map(|defect| defect.id().to_owned()).collect();
+        if unsearched.len() > UNSEARCHED_NAMED {
+            ids.push(format!("and {} more", unsearched.len() - UNSEARCHED_NAMED));
+        }
         let _ = writeln!(
             text,
             "{}",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use scenarios::plan::{Action, Plan};
 
-use super::search::{Attempt, Search};
+use super::search::Search;
 
 /// Leaves out whole groups until none can go.
 pub(super) fn leave_out(search: &mut Search<'_>) {
@@ -12,9 +12,9 @@ pub(super) fn leave_out(search: &mut Search<'_>) {
         let groups = groups(search.best());
         let found = search.first(groups.len(), |plan, place| match without(plan, &groups[place]) {
             smaller if smaller.steps.len() < plan.steps.len() || smaller.tables.len() < plan.tables.len() => {
-                Attempt::Of(smaller)
+                Some(smaller)
             }
-            _ => Attempt::Nothing,
+            _ => None,
         });
         if found.is_none() {
             return;

@@ -14,7 +14,7 @@ mod values;
 use models::defects::Defects;
 use scenarios::plan::Plan;
 
-use search::{Attempt, Search};
+use search::Search;
 
 pub use search::Progress;
 
@@ -78,7 +78,7 @@ fn leave_out_steps(search: &mut Search<'_>) {
             let mut smaller = Plan { steps: Vec::new(), ..plan.clone() };
             smaller.steps.extend_from_slice(&steps[..parts[part].start]);
             smaller.steps.extend_from_slice(&steps[parts[part].end..]);
-            Attempt::Of(smaller)
+            Some(smaller)
         })
     });
 }

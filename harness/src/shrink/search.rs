@@ -24,14 +24,6 @@ pub struct Progress {
     pub steps: usize,
 }
 
-/// A smaller plan, or none where leaving something out makes no plan at all.
-pub(super) enum Attempt {
-    /// To be tried, if it is valid.
-    Of(Plan),
-    /// Nothing to try.
-    Nothing,
-}
-
 /// The best plan so far, and how to find a better one.
 pub(super) struct Search<'a> {
     best: Plan,
@@ -84,9 +76,14 @@ impl<'a> Search<'a> {
         violates(&self.best, self.options.property, &self.options.defects)
     }
 
-    /// Makes the attempts with these numbers, from 0, in order and on all cores. The first that violates the property
+    /// Makes the attempts with these numbers, from 0, in order and on all cores. Each gives a smaller plan of the best one,
+    /// or none where what is left is no plan; a plan that is not valid is not run. The first that violates the property
     /// becomes the best plan and is the answer. Those after it are made only to lose no time, and count for nothing.
-    pub(super) fn first(&mut self, attempts: usize, attempt: impl Fn(&Plan, usize) -> Attempt + Sync) -> Option<usize> {
+    pub(super) fn first(
+        &mut self,
+        attempts: usize,
+        attempt: impl Fn(&Plan, usize) -> Option<Plan> + Sync,
+    ) -> Option<usize> {
         if self.over() {
             return None;
         }
@@ -103,7 +100,7 @@ impl<'a> Search<'a> {
         let counted = shared.found.map_or(attempts, |found| found + 1);
         self.runs += shared.ran[..counted].iter().filter(|ran| **ran).count() as u64;
         let found = shared.found?;
-        if let Attempt::Of(plan) = attempt(&self.best, found) {
+        if let Some(plan) = attempt(&self.best, found) {
             self.best = plan;
             (self.told)(Progress { runs: self.runs, tables: self.best.tables.len(), steps: self.best.steps.len() });
         }
@@ -115,7 +112,7 @@ impl<'a> Search<'a> {
 fn work(
     shared: &Mutex<Shared>,
     attempts: usize,
-    attempt: impl Fn(usize) -> Attempt,
+    attempt: impl Fn(usize) -> Option<Plan>,
     options: &ShrinkOptions,
     go_on: &(dyn Fn() -> bool + Sync),
 ) {
@@ -129,7 +126,7 @@ fn work(
             shared.next += 1;
             shared.next - 1
         };
-        let Attempt::Of(plan) = attempt(place) else { continue };
+        let Some(plan) = attempt(place) else { continue };
         if plan.validate().is_err() {
             continue;
         }
