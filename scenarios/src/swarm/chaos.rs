@@ -241,11 +241,16 @@ pub(super) fn read_statement(table: &Table, place: Place, read: Read, real_time:
     }
 }
 
+/// In so many of a thousand overwrites of a partitioned table it is of a partition that lives in the lake alone.
+const LAKE_ONLY_PERMILLE: u64 = 250;
+
 /// An overwrite in the lake (C15): of one partition, of those that the rows name, or of the whole table.
 pub(super) fn overwrite(table: &Table, turn: &Turn) -> Statement {
-    let count = turn.place.between_inclusive("rows", 0, 0, 4);
+    let lake_only = table.lake_only_partition().filter(|_| turn.place.chance("lake-only", 0, LAKE_ONLY_PERMILLE));
+    let count = turn.place.between_inclusive("rows", 0, u64::from(lake_only.is_some()), 4);
     // The rows of a static overwrite all lie in its partition.
-    let partition = table.partition(turn.place, 100).filter(|_| turn.place.chance("static", 0, 500));
+    let one_of_its_own = || table.partition(turn.place, 100).filter(|_| turn.place.chance("static", 0, 500));
+    let partition = lake_only.as_ref().or_else(one_of_its_own);
     let rows = table.rows(turn, count, false, partition);
     Statement::InsertOverwrite {
         table: table.path.clone(),

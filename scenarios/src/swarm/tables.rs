@@ -23,6 +23,8 @@ const SECRET_OPTION: &str = "kms.access-key-secret";
 const FIRST_ABSENT_ID: u64 = 1_000_000;
 /// The day of January 2026 that names a partition which receives nothing but deletes of absent keys.
 const ABSENT_DAY: u64 = 31;
+/// The day of January 2026 that names a partition which receives nothing but overwrites in the lake.
+const LAKE_ONLY_DAY: u64 = 29;
 /// How many values `v` has, NULL aside.
 const VALUES: u64 = 12;
 
@@ -210,6 +212,11 @@ impl Table {
     /// A value of `dt` that no row ever has.
     pub(super) fn no_partition(&self) -> Value {
         day(&self.day_type, ABSENT_DAY - 1)
+    }
+
+    /// A partition that no write through the store ever names; `None` where the table has no partitions.
+    pub(super) fn lake_only_partition(&self) -> Option<Value> {
+        (!self.partitions.is_empty()).then(|| day(&self.day_type, LAKE_ONLY_DAY))
     }
 
     /// Distinct ids and partitions for the rows of one statement: within a batch no key comes twice, so that the order

@@ -25,7 +25,13 @@ pub(super) fn tale(table: &Table, place: Place) -> Tale {
     for _ in 0..place.between_inclusive("history", 0, 0, 4) {
         tale.then(|table, turn| insert_natively(&table.path, table, turn));
     }
-    let by_partition = u64::from(partitioned) * 3;
+    let keyed = table.schema.has_primary_key();
+    let by_partition = match (partitioned, keyed) {
+        (false, _) => 0,
+        (true, false) => 3,
+        // What is left out of a key table is the one history that no key-value state has.
+        (true, true) => 8,
+    };
     let variants = [
         (3, "at-once"),
         (3, "in-steps"),
@@ -44,12 +50,11 @@ pub(super) fn tale(table: &Table, place: Place) -> Tale {
                 }
             }
             // Which of the two commits of a key the promotion took shows here (P4).
-            let lookups = if table.schema.has_primary_key() { 6 } else { 0 };
-            for _ in 0..lookups {
-                tale.then(|table, turn| Statement::Lookup { table: table.real_time(), key: table.key(turn.place) });
+            if keyed {
+                look_up(&mut tale);
             }
         }
-        "partitions" => partitions(&mut tale, place),
+        "partitions" => partitions(&mut tale, keyed, place),
         "refused" => refused(&mut tale, place),
         "changed" => {
             // The lake's definition moves on under the disabled one (P2).
@@ -66,7 +71,7 @@ pub(super) fn tale(table: &Table, place: Place) -> Tale {
         tale.then(|table, _| promote(&table.path, None));
         tale.then(|table, _| describe(&table.path, Side::Lake));
     }
-    after(&mut tale, table.schema.has_primary_key(), place);
+    after(&mut tale, keyed, place);
     tale.at_last(|table, _| promote(&table.path, None));
     tale.at_last(|table, turn| insert(&table.path, table, turn));
     tale.at_last(|table, _| select_rt(&table.path));
@@ -91,8 +96,8 @@ fn in_steps(tale: &mut Tale, place: Place) {
 }
 
 /// Some partitions, or what no promotion may select (P6).
-fn partitions(tale: &mut Tale, place: Place) {
-    match place.pick("selection", 0, &["some", "some", "none-such", "twice"]) {
+fn partitions(tale: &mut Tale, keyed: bool, place: Place) {
+    match place.pick("selection", 0, &["some", "some", "some", "none-such", "twice"]) {
         Some(&"none-such") => {
             tale.then(|table, _| promote(&table.path, Some(vec![day(table.no_partition())])));
         }
@@ -103,13 +108,29 @@ fn partitions(tale: &mut Tale, place: Place) {
             });
         }
         _ => {
+            for _ in 0..2 {
+                tale.then(|table, turn| insert_natively(&table.path, table, turn));
+            }
             tale.then(|table, turn| {
                 let chosen = table.partition(turn.place, 0).cloned().unwrap_or(Value::Null);
                 promote(&table.path, Some(vec![day(chosen)]))
             });
+            // What was not selected lives in the lake alone. Scans and lookups agree on it (L17).
+            tale.then(|table, _| select_rt(&table.path));
+            if keyed {
+                look_up(tale);
+                tale.then(|table, _| select_rt(&table.path));
+            }
         }
     }
     tale.then(|table, _| describe(&table.path, Side::Store));
+}
+
+/// A few lookups of keys that the history may have.
+fn look_up(tale: &mut Tale) {
+    for _ in 0..6 {
+        tale.then(|table, turn| Statement::Lookup { table: table.real_time(), key: table.key(turn.place) });
+    }
 }
 
 fn day(value: Value) -> Filter {
