@@ -179,6 +179,18 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cleaned: bool,
     },
+    /// Which snapshot is readable, where that is another than the newest registered one; follows what the store says is
+    /// registered.
+    Readable {
+        /// The table.
+        table: TablePath,
+        /// The store's identity of it.
+        table_id: String,
+        /// The readable snapshot.
+        snapshot_id: u64,
+        /// Its offsets, exclusive ends.
+        offsets: Vec<ObservedOffset>,
+    },
 }
 
 /// A fault's extent in time.

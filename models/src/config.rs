@@ -93,6 +93,14 @@ pub struct WorkerConfig {
     pub fetch_max_records: u64,
 }
 
+/// The timings of the compactor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactorConfig {
+    /// From the end of one pass over its tables to the next.
+    pub interval_ms: u64,
+}
+
 /// A client's timings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +123,9 @@ pub struct SystemConfig {
     pub worker: WorkerConfig,
     /// Every client's.
     pub client: ClientConfig,
+    /// The compactor's; `None` where no table needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compactor: Option<CompactorConfig>,
     /// The number of tiering workers.
     pub tiering_workers: u32,
     /// How long a call between two parts may take before the caller gives up on the answer.
@@ -123,14 +134,21 @@ pub struct SystemConfig {
     pub max_call_ms: u64,
 }
 
+/// Writing files, manifests and the snapshot is a bounded chain of calls; a commit that loses a race repeats part of it.
+const CALLS_TO_FINISH: u64 = 60;
+
 impl SystemConfig {
     /// The longest that one tiering round of one table takes where nothing is wrong: its reading time, then the calls
     /// that finish it.
     pub fn longest_round_ms(&self) -> u64 {
-        // Writing files, manifests and the snapshot is a bounded chain of calls; a commit that loses a race to an
-        // overwrite repeats part of it.
-        const CALLS_TO_FINISH: u64 = 60;
         self.worker.max_round_ms + CALLS_TO_FINISH * self.max_call_ms
+    }
+
+    /// The longest from a commit to the compaction that shows it, where nothing is wrong and the compactor has so many
+    /// tables: a pass that just missed it ends, and the next one takes it.
+    fn longest_hidden_ms(&self, tables: u64) -> u64 {
+        let pass_ms = |compactor: &CompactorConfig| compactor.interval_ms + tables * CALLS_TO_FINISH * self.max_call_ms;
+        self.compactor.as_ref().map_or(0, |compactor| 2 * pass_ms(compactor))
     }
 
     /// What the system promises. `tables` is how many tables the workers share.
@@ -138,8 +156,9 @@ impl SystemConfig {
         let rounds_before_ours = tables.div_ceil(u64::from(self.tiering_workers.max(1)));
         let due = self.coordinator.freshness_ms + self.coordinator.check_interval_ms;
         // A write that just misses a round waits for that round and for its own.
-        let lake_freshness_ms =
-            due + (rounds_before_ours + 1) * (self.worker.poll_interval_ms + self.longest_round_ms());
+        let lake_freshness_ms = due
+            + (rounds_before_ours + 1) * (self.worker.poll_interval_ms + self.longest_round_ms())
+            + self.longest_hidden_ms(tables);
         // A holder that died unseen is noticed after its timeout; then a full round of everybody.
         let recovery_ms = self.coordinator.heartbeat_timeout_ms
             + 4 * self.call_timeout_ms

@@ -67,6 +67,12 @@ defects! {
         "the reader waits for ever on an empty batch";
     TtlBeforeTier, "ttl-before-tier", "L9", "fluss #1919",
         "log retention ignores the tiered offset";
+    RetentionByTiered, "retention-by-tiered", "L9", "inferred H10",
+        "log retention follows the tiered offset where what is tiered cannot be read yet";
+    UnreadableLevel0, "unreadable-level0", "L1", "fluss #2121",
+        "a union read uses a snapshot whose newest files its reader skips";
+    OffsetsOfAnotherSnapshot, "offsets-of-another-snapshot", "L6", "fluss #3519",
+        "the readable snapshot is registered with the offsets of a later one";
     PartitionNameMismatch, "partition-name-mismatch", "L3", "fluss #3490",
         "lake and log spell a partition that is no string differently, so its rows double";
     FilterMovesStart, "filter-moves-start", "L3" | "L17", "fluss #4325",
@@ -93,6 +99,8 @@ defects! {
         "after the coordinator was away the worker keeps the epochs that it gave out before";
     EpochZero, "epoch-zero", "L3", "inferred H2",
         "a stale queue entry hands the table out twice after disabling and enabling";
+    LatestGoesBack, "latest-goes-back", "L8", "fluss PR 2326",
+        "readable and tiered are registered one after the other, and the older readable one shows as the newest";
     OffsetGoesBack, "offset-goes-back", "L8", "inferred H12",
         "a late registration overrides a newer offset";
     SharedCommitUser, "shared-commit-user", "L11", "fluss #4396",

@@ -4,6 +4,7 @@
 //! This crate never knows about faults, plans, histories or judging. It takes time, luck and its peers from outside
 //! (see [`contract::Environment`]), so whoever runs it decides what goes wrong and when.
 
+pub mod compactor;
 mod concurrently;
 pub mod config;
 pub mod contract;

@@ -66,6 +66,17 @@ points! {
     RegistrationFailed, "registration-failed", "a commit took effect and could not be registered";
     RoundEndRetried, "round-end-retried", "the end of a round had no answer and was told again";
 
+    // Tables whose readers skip what is new.
+    ReadableFound, "readable-found", "a round worked out what a compaction had made readable";
+    ReadableAlone, "readable-alone", "a round with nothing new registered what a compaction had made readable";
+    ReadableBehindItself, "readable-behind-itself", "a compaction left newer files of a bucket behind that were committed meanwhile";
+    ReadableUnknown, "readable-unknown", "nobody could say any more how far a compaction is, so nothing became readable";
+    UnionBehindTiered, "union-behind-tiered", "a `$rt` read had to use a readable snapshot behind the tiered one";
+    CompactionOvertaken, "compaction-overtaken", "a compaction lost its race to another commit and was committed on top of it";
+    CompactionRefused, "compaction-refused", "a compaction was refused for certain and its files were deleted";
+    CompactionUnknown, "compaction-unknown", "nobody could say whether a compaction was committed, so its files stayed";
+    CompactorCrashed, "compactor-crashed", "the compactor died in mid-compaction";
+
     // The coordinator.
     HeartbeatRejected, "heartbeat-rejected", "a heartbeat came under an epoch that is not the current one";
     RoundEndRejected, "round-end-rejected", "the end of a round came under an epoch that is not the current one";

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::plan::CallAddress;
-use crate::plan::calls::{COORDINATOR, LAKE, METASTORE, STORE, TIERING};
+use crate::plan::calls::{COMPACTOR, COORDINATOR, LAKE, METASTORE, STORE, TIERING};
 use crate::scenario::{Nemeses, Role, Scenario};
 use crate::swarm::crash_points;
 
@@ -86,7 +86,7 @@ fn link(from: &str, to: &str) -> String {
 
 /// The part that a host belongs to, or `client`.
 fn class_of(host: &str) -> &str {
-    match [STORE, COORDINATOR, LAKE, METASTORE].iter().find(|part| **part == host) {
+    match [STORE, COORDINATOR, LAKE, METASTORE, COMPACTOR].iter().find(|part| **part == host) {
         Some(part) => part,
         None if host.starts_with(TIERING) => TIERING,
         None => CLIENT,
@@ -100,6 +100,7 @@ fn class_of_role(role: Role) -> &'static str {
         Role::Lake => LAKE,
         Role::Metastore => METASTORE,
         Role::Tiering => TIERING,
+        Role::Compactor => COMPACTOR,
         Role::Writer | Role::Reader | Role::Story => CLIENT,
     }
 }

@@ -16,6 +16,7 @@ use std::str::FromStr;
 
 use models::config::{CatalogConfig, SystemConfig};
 use models::contract::{Bounds, Side, Statement, TablePath, TableSchema};
+use models::paimon::deletion_vectors::batch_reads_skip_level_0;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use survivable::{Budget, MAY_BE_TORN, slowest_link_ms};
@@ -72,6 +73,12 @@ impl Plan {
             _ => None,
         });
         self.system.bounds(at_first.chain(given).collect::<BTreeSet<_>>().len() as u64)
+    }
+
+    /// The store's tables whose readers skip what no compaction has rewritten yet: the compactor's.
+    pub fn compacted_tables(&self) -> impl Iterator<Item = &TablePath> {
+        let of_the_store = self.tables.iter().filter(|planned| planned.side == Side::Store);
+        of_the_store.filter(|planned| batch_reads_skip_level_0(&planned.schema)).map(|planned| &planned.table)
     }
 }
 

@@ -71,7 +71,9 @@ impl Scenario {
 
     fn plan_of_workload(&self, workload: &Workload, seed: u64, draws: Draws) -> Plan {
         let place = draws.at("plan", "run");
-        let (system, min_call_ms) = timings::system(&self.timings, draws);
+        let tables = tables::lake_stream(workload, draws);
+        let needs_compactor = tables.iter().any(Table::needs_compactor);
+        let (system, min_call_ms) = timings::system(&self.timings, needs_compactor, draws);
         let rounds = within(place, "rounds", 0, workload.rounds);
         let chaos = workload.chaos_ms;
         let catalog = match place.chance("jdbc", 0, workload.jdbc_permille.0) {
@@ -86,7 +88,7 @@ impl Scenario {
             chaos_ms: (system.coordinator.freshness_ms * rounds).clamp(chaos.least, chaos.most),
             deadline_ms: within(place, "deadline", 0, self.timings.deadline_ms),
             system,
-            tables: tables::lake_stream(workload, draws),
+            tables,
             guards: tables::guards(workload.catalog.as_ref(), draws),
             plain: tables::plain(workload.catalog.as_ref(), draws),
             overwrites: place.chance("overwrites", 0, workload.overwrites_permille.0),

@@ -217,6 +217,7 @@ pub fn table_of(event: &Event) -> Option<&TablePath> {
     match event {
         Event::Snapshot(seen) => Some(&seen.table),
         Event::Registered { table, .. }
+        | Event::Readable { table, .. }
         | Event::Log { table, .. }
         | Event::State { table, .. }
         | Event::Files { table, .. } => Some(table),

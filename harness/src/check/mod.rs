@@ -30,6 +30,7 @@ mod plain_tables;
 mod promotion;
 pub mod properties;
 mod prose;
+mod readable;
 mod recreated;
 mod rejection;
 mod routing;
@@ -112,6 +113,7 @@ pub fn check(history: &History) -> Findings {
     store_down::judge(&index, &mut docket);
     no_loss::judge(&index, &mut docket);
     hand_off::judge(&index, &mut docket);
+    readable::judge(&index, &mut docket);
     commits::judge(&index, &mut docket);
     tiered_ranges::judge(&index, &mut docket);
     views::judge(&index, &mut docket);

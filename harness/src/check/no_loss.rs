@@ -8,6 +8,7 @@ use super::timeline::Known;
 use super::writes::{Route, Write};
 use super::{Docket, prose};
 
+mod hidden;
 mod merge_order;
 
 /// Judges L1, L2, L3, L4 and L5.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use models::contract::{ObservedOffset, Output, Row, RowKind, RowSet, Side, Statement, TablePath, TableSchema, Value};
+use models::paimon::deletion_vectors::batch_reads_skip_level_0;
 
 use crate::history::{Event, SnapshotSeen};
 
@@ -33,6 +34,8 @@ pub struct Table<'h> {
     pub snapshots: Vec<LakeSnapshot<'h>>,
     /// What was registered, in order.
     pub registrations: Vec<Registration<'h>>,
+    /// What was readable, in order, where it was another snapshot than the registered one.
+    pub readable: Vec<Readable<'h>>,
     /// The extents of its log, in order.
     pub extents: Vec<LogExtent<'h>>,
     /// What `changes` showed of its log.
@@ -153,6 +156,16 @@ pub struct Registration<'h> {
     pub readable: &'h [ObservedOffset],
 }
 
+/// Which snapshot the store said was readable, where that was another than the newest registered one.
+pub struct Readable<'h> {
+    /// When it was seen.
+    pub at: Point,
+    /// The snapshot.
+    pub snapshot_id: u64,
+    /// Its offsets, exclusive.
+    pub offsets: &'h [ObservedOffset],
+}
+
 /// The offset of a bucket; absent counts as 0.
 pub fn offset_in(offsets: &[ObservedOffset], bucket: Bucket) -> u64 {
     let found = offsets.iter().find(|offset| (offset.partition.as_deref(), offset.bucket) == bucket);
@@ -164,6 +177,7 @@ pub fn offset_in(offsets: &[ObservedOffset], bucket: Bucket) -> u64 {
 struct Observed<'h> {
     snapshots: Vec<(u64, &'h SnapshotSeen)>,
     registrations: Vec<Registration<'h>>,
+    readable: Vec<Readable<'h>>,
     extents: Vec<LogExtent<'h>>,
     /// When the lake's declaration was looked at, and whether it was on.
     looks: Vec<(u64, bool)>,
@@ -210,7 +224,8 @@ impl<'h> Table<'h> {
             timeline::defines(operation.statement) && operation.fate() != Fate::Failed && !timeline.refuses(operation)
         };
         let definers = operations.iter().copied().filter(may_define).collect();
-        let Observed { mut snapshots, registrations, extents, looks: _, in_store: _, files_are_sound } = observed;
+        let Observed { mut snapshots, registrations, readable, extents, looks: _, in_store: _, files_are_sound } =
+            observed;
         snapshots.sort_by_key(|(_, seen)| seen.snapshot_id);
         let identified = schema.filter(|_| writes.id_position.is_some());
         let (reads, snapshots, log) = match identified {
@@ -240,6 +255,7 @@ impl<'h> Table<'h> {
             reads,
             snapshots,
             registrations,
+            readable,
             extents,
             log,
             keyed,
@@ -252,6 +268,12 @@ impl<'h> Table<'h> {
     /// Whether it is a primary-key table.
     pub fn has_key(&self) -> bool {
         self.schema.is_some_and(TableSchema::has_primary_key)
+    }
+
+    /// Whether readers of the lake see nothing of a commit until it is compacted, as in Paimon's key tables with deletion
+    /// vectors.
+    pub fn hides_what_is_new(&self) -> bool {
+        self.schema.is_some_and(batch_reads_skip_level_0)
     }
 
     /// Reads with content that are judged: answered before anything disturbed the table's content.
@@ -316,6 +338,9 @@ fn observations<'h>(index: &Index<'h>) -> BTreeMap<&'h TablePath, Observed<'h>> 
                     offsets,
                     readable,
                 });
+            }
+            Event::Readable { snapshot_id, offsets, .. } => {
+                of_table.readable.push(Readable { at, snapshot_id: *snapshot_id, offsets });
             }
             Event::Log { partition, bucket, start_inclusive, end_exclusive, .. } => {
                 of_table.extents.push(LogExtent {

@@ -3,10 +3,13 @@
 
 use std::rc::Rc;
 
+use models::compactor::Compactor;
 use models::contract::{Coordinator, Metastore, ObjectStore, Store};
 use models::defects::Defects;
 use models::paimon::{Catalog, FilesystemCatalog, JdbcCatalog, LakeAccess, SqlMetastore};
 use models::tiering::TieringCoordinator;
+use scenarios::plan::Plan;
+use scenarios::plan::calls::COMPACTOR;
 
 use super::environment::SimulatedEnvironment;
 use super::hosts::HostState;
@@ -82,6 +85,19 @@ impl Builder {
             names: self.names.clone(),
         })
     }
+}
+
+/// The compactor of a plan that has one, on a host of its own.
+pub(super) fn add_compactor(builder: &Builder, plan: &Plan) {
+    let Some(config) = &plan.system.compactor else { return };
+    let host = HostState::new(COMPACTOR);
+    host.install(Rc::new(Compactor::new(
+        plan.compacted_tables().cloned().collect(),
+        builder.lake(&host, COMPACTOR, &Scope::new(plan.seed, COMPACTOR)),
+        SimulatedEnvironment::new(&builder.network, &host),
+        config.clone(),
+    )));
+    builder.network.add_host(host);
 }
 
 /// A database on a host of its own.

@@ -54,7 +54,8 @@ impl Observer {
     fn sample_registered(&self, table: &TablePath, before: &Observation, now: &Observation) {
         let changed = before.lake_snapshot_id != now.lake_snapshot_id
             || before.tiered != now.tiered
-            || before.readable != now.readable;
+            || before.readable != now.readable
+            || before.readable_snapshot_id != now.readable_snapshot_id;
         if let (true, Some(snapshot_id), Some(table_id)) = (changed, now.lake_snapshot_id, &now.table_id) {
             self.network.observe(Event::Registered {
                 table: table.clone(),
@@ -63,6 +64,14 @@ impl Observer {
                 offsets: now.tiered.clone().unwrap_or_default(),
                 readable: now.readable.clone().unwrap_or_default(),
             });
+            if let Some(readable_id) = now.readable_snapshot_id.filter(|readable_id| *readable_id != snapshot_id) {
+                self.network.observe(Event::Readable {
+                    table: table.clone(),
+                    table_id: table_id.clone(),
+                    snapshot_id: readable_id,
+                    offsets: now.readable.clone().unwrap_or_default(),
+                });
+            }
         }
     }
 
@@ -84,14 +93,14 @@ impl Observer {
         }
     }
 
-    /// Whether everything in every log is in the lake and registered.
-    pub fn all_tiered(&self) -> bool {
+    /// Whether everything in every log is in the lake, can be read there, and is registered as such.
+    pub fn all_readable(&self) -> bool {
         self.tables.iter().all(|table| {
             let now = self.store.observe(table);
-            let tiered: BTreeMap<_, _> =
-                now.tiered.iter().flatten().map(|at| ((&at.partition, at.bucket), at.offset)).collect();
+            let readable: BTreeMap<_, _> =
+                now.readable.iter().flatten().map(|at| ((&at.partition, at.bucket), at.offset)).collect();
             let mut ends = now.log_end.iter().flatten();
-            ends.all(|end| tiered.get(&(&end.partition, end.bucket)).copied().unwrap_or(0) >= end.offset)
+            ends.all(|end| readable.get(&(&end.partition, end.bucket)).copied().unwrap_or(0) >= end.offset)
         })
     }
 

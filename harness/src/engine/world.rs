@@ -16,7 +16,7 @@ use models::tiering::{TieringCoordinator, TieringWorker};
 use scenarios::plan::{Action, Phase, Plan};
 use tokio::sync::oneshot;
 
-use super::builder::{Builder, add_metastore};
+use super::builder::{Builder, add_compactor, add_metastore};
 use super::environment::{OBSERVER, SimulatedEnvironment};
 use super::hosts::HostState;
 use super::network::{Network, Scope};
@@ -96,6 +96,7 @@ impl World {
             )));
             network.add_host(host);
         }
+        add_compactor(&builder, &plan);
         let names: BTreeSet<&str> = plan.sessions().chain([SETUP_SESSION]).collect();
         let places = names.iter().map(|name| ((*name).to_owned(), (HostState::new(name), scope(name))));
         let places: Rc<BTreeMap<_, _>> = Rc::new(places.collect());
@@ -253,11 +254,11 @@ impl World {
         }
     }
 
-    /// Waits until the lake has caught up with all logs; `false` if it does not within its bound.
+    /// Waits until the lake has caught up with all logs and shows it; `false` if it does not within its bound.
     async fn drain(&self) -> bool {
         let bounds = self.plan.bounds();
         let until_ms = self.network.now_ms() + bounds.recovery_ms + bounds.lake_freshness_ms;
-        while !self.observer.all_tiered() {
+        while !self.observer.all_readable() {
             if self.network.now_ms() >= until_ms {
                 return false;
             }

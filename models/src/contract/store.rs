@@ -115,12 +115,50 @@ pub struct LakeSnapshot {
     pub offsets: TieredOffsets,
 }
 
+/// What tiering tells the store of a snapshot that it committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LakeRegistration {
+    /// The snapshot.
+    pub tiered: LakeSnapshot,
+    /// What a union read may use from then on.
+    pub readable: ReadableSnapshot,
+}
+
+/// Which snapshot a union read may use.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ReadableSnapshot {
+    /// The one that is registered: whatever it holds is seen.
+    Tiered,
+    /// The one that is known as such. Readers skip what is new in the registered one, and nobody knows of a later one.
+    Unchanged,
+    /// This one, a compaction's, with what its readers see of each bucket's log.
+    Other(LakeSnapshot),
+}
+
+impl From<LakeSnapshot> for LakeRegistration {
+    fn from(tiered: LakeSnapshot) -> Self {
+        Self { tiered, readable: ReadableSnapshot::Tiered }
+    }
+}
+
+impl Hash for LakeRegistration {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { tiered, readable } = self;
+        tiered.hash(state);
+        // In the ordinary case the two are one, and hash as one.
+        if *readable != ReadableSnapshot::Tiered {
+            readable.hash(state);
+        }
+    }
+}
+
 /// What the registry says about one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RegisteredSnapshots {
     /// The newest snapshot that tiering registered.
     pub tiered: Option<LakeSnapshot>,
-    /// The newest one that a union read may use; never newer than `tiered` (L8).
+    /// The newest one that a union read may use. Its offsets are never beyond those of `tiered` (L8). Where readers of
+    /// the table skip what is new it is a compaction's, and may have been committed before or after `tiered`.
     pub readable: Option<LakeSnapshot>,
 }
 
@@ -193,9 +231,10 @@ pub trait Store {
     /// The newest durable row of a key, from the key-value state of a key table.
     async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure>;
 
-    /// Records that a lake snapshot contains the log up to these offsets. An older snapshot id, or any offset that
-    /// would go back, is refused as `rejected` (L8); repeating the newest one is a success without effect.
-    async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure>;
+    /// Records that a lake snapshot contains the log up to these offsets, and which one can be read. An older snapshot
+    /// id, any offset that would go back, and one that would be readable before it is tiered, is refused as `rejected`
+    /// (L8); repeating the newest one is a success without effect, and an older readable snapshot changes nothing.
+    async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure>;
 
     /// Opens a staging area for the state of a disabled key table that nobody has written to; `rejected` otherwise.
     async fn begin_load(&self, table_id: TableId, source: LoadSource) -> Result<LoadBegun, Failure>;

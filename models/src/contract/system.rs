@@ -66,6 +66,8 @@ pub struct Observation {
     pub key_rows: Option<Vec<ObservedRows>>,
     /// The newest registered snapshot.
     pub lake_snapshot_id: Option<u64>,
+    /// The readable snapshot.
+    pub readable_snapshot_id: Option<u64>,
     /// The store's identity of the table.
     pub table_id: Option<String>,
 }

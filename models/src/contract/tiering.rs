@@ -16,6 +16,9 @@ pub const TIERING_COMMIT_USER: &str = "__lakestream_tiering";
 /// The snapshot property with the tiered offsets, inline JSON.
 pub const OFFSETS_PROPERTY: &str = "lakestream-offsets";
 
+/// The commit user of every compaction that the system's own compactor makes.
+pub const COMPACTION_COMMIT_USER: &str = "__lakestream_compaction";
+
 /// The store's own name for the mode, in its DDL: means there what `lakestream.enabled` means.
 pub const DATALAKE_ENABLED: &str = "table.datalake.enabled";
 /// The store's option for partitions that only the lake still has; set by the store alone.

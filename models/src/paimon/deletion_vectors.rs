@@ -20,7 +20,7 @@ use super::{FormatError, FormatResult};
 /// Whether batch reads of the table do not look at level 0, as in Paimon: what is there is not yet reflected in the
 /// deletion vectors, so readers who do not merge would see old and new rows side by side. A table can ask its readers
 /// to merge instead (`deletion-vectors.merge-on-read`), and then they see level 0.
-pub(super) fn batch_reads_skip_level_0(schema: &TableSchema) -> bool {
+pub fn batch_reads_skip_level_0(schema: &TableSchema) -> bool {
     let is_on = |option: &str| schema.options.get(option).is_some_and(|text| text.trim().eq_ignore_ascii_case("true"));
     is_on("deletion-vectors.enabled") && schema.has_primary_key() && !is_on("deletion-vectors.merge-on-read")
 }

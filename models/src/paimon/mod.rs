@@ -50,6 +50,7 @@ mod directory;
 mod exclusive_create;
 pub mod integrity;
 mod lake_access;
+mod level_zero;
 pub mod life;
 mod live_files;
 pub mod merge;

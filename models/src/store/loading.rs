@@ -139,7 +139,7 @@ impl Table {
         }
         let snapshot_id = snapshot.snapshot_id;
         if self.definition.schema.lakestream_enabled() {
-            self.registry.register(snapshot, defects)?;
+            self.registry.register(snapshot.into(), defects)?;
         } else {
             self.registry.register_history(snapshot, defects)?;
         }

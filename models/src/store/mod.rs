@@ -28,13 +28,14 @@ use async_trait::async_trait;
 use self::bucket::Admission;
 use self::early_ack::DiskImage;
 pub(crate) use self::loading::is_promoted;
+use self::retention::Guard;
 use self::stale_replica::StaleReplica;
 use self::tables::{Table, Tables};
 use crate::config::StoreConfig;
 use crate::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FetchedLog, Host, LakeSnapshot,
-    LoadBegun, LoadSource, Observation, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath, TableSchema,
-    TieredOffsets,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FetchedLog, Host,
+    LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, Observation, RegisteredSnapshots, Row, Store, StoreTable,
+    TableId, TablePath, TableSchema, TieredOffsets,
 };
 use crate::defects::{Defect, Defects};
 use crate::points::Point;
@@ -101,12 +102,17 @@ impl InMemoryStore {
     /// Retention's loop; it never ends.
     async fn expire_log_for_ever(&self) {
         let Some(log_ttl_ms) = self.config.log_ttl_ms else { return std::future::pending().await };
-        // Planted bug ttl-before-tier: age alone decides.
-        let guarded = !self.defects.has(Defect::TtlBeforeTier);
+        let guard = match &self.defects {
+            // Planted bug ttl-before-tier: age alone decides.
+            defects if defects.has(Defect::TtlBeforeTier) => Guard::Nothing,
+            // Planted bug retention-by-tiered: what is tiered passes for readable.
+            defects if defects.has(Defect::RetentionByTiered) => Guard::Tiered,
+            _ => Guard::Readable,
+        };
         loop {
             self.environment.sleep_ms(self.config.retention_interval_ms.max(1)).await;
             if let Some(arrived_before_ms) = self.environment.now_ms().checked_sub(log_ttl_ms) {
-                let expired = retention::expire_log(&mut self.tables.borrow_mut(), arrived_before_ms, guarded);
+                let expired = retention::expire_log(&mut self.tables.borrow_mut(), arrived_before_ms, guard);
                 if expired.trimmed {
                     self.environment.reached(Point::LogTrimmed);
                 }
@@ -257,7 +263,7 @@ impl Store for InMemoryStore {
         })
     }
 
-    async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
+    async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {
         // L12: a late registration finds the identity that it was made for, or nothing.
         let mut tables = self.tables.borrow_mut();
         // Planted bug late-registration: the registration of a dropped table goes to whatever has its name now.
@@ -265,11 +271,11 @@ impl Store for InMemoryStore {
         let successor = former_names.get(&table_id).and_then(|path| tables.named(path).ok());
         let table_id = successor.map_or(table_id, |table| table.definition.table_id);
         let table = tables.get_mut(table_id)?;
-        snapshot.offsets.keys().try_for_each(|bucket| table.layout.check_bucket(bucket))?;
-        if table.registry.readable() == Some(&snapshot) {
+        registration.tiered.offsets.keys().try_for_each(|bucket| table.layout.check_bucket(bucket))?;
+        if table.registry.tiered() == Some(&registration.tiered) {
             self.environment.reached(Point::RegistrationRepeated);
         }
-        let registered = table.registry.register(snapshot, &self.defects);
+        let registered = table.registry.register(registration, &self.defects);
         registered.inspect_err(|_| self.environment.reached(Point::RegistrationRefused))
     }
 

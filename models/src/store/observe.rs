@@ -32,6 +32,7 @@ pub(super) fn observe(table: &Table) -> Observation {
         log_start: Some(log_start),
         key_rows: Some(key_rows.collect()),
         lake_snapshot_id: snapshots.tiered.map(|snapshot| snapshot.snapshot_id),
+        readable_snapshot_id: snapshots.readable.map(|snapshot| snapshot.snapshot_id),
         table_id: Some(table.definition.table_id.to_string()),
     }
 }

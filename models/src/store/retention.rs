@@ -1,7 +1,7 @@
 //! Log retention: old log goes once the lake has it.
 //!
 //! This module must never know why log is old; it only removes what is both older than the limit and below the
-//! readable offset, so that a union read never misses its start and no untiered row is lost (L9, L16).
+//! readable offset, which may be behind the tiered one, so that a union read never misses its start and no untiered row is lost (L9, L16).
 
 use super::tables::Tables;
 
@@ -14,17 +14,31 @@ pub(super) struct Expired {
     pub(super) held_back: bool,
 }
 
-/// Removes, bucket by bucket and batch by batch from the log start, what arrived before the given time and is
-/// readable in the lake. A bucket without a registered offset keeps everything. `guarded` is `true` in the reference.
-pub(super) fn expire_log(tables: &mut Tables, arrived_before_ms: u64, guarded: bool) -> Expired {
+/// What holds old log back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// It is not readable in the lake: so it is in the reference.
+    Readable,
+    /// It is not in the lake.
+    Tiered,
+    /// Nothing.
+    Nothing,
+}
+
+/// Removes, bucket by bucket and batch by batch from the log start, what arrived before the given time and is not held
+/// back. A bucket without a registered offset keeps everything.
+pub(super) fn expire_log(tables: &mut Tables, arrived_before_ms: u64, guard: Guard) -> Expired {
     let mut expired = Expired::default();
     for table in tables.iter_mut() {
-        let readable = table.registry.readable();
+        let registered = match guard {
+            Guard::Tiered => table.registry.tiered(),
+            Guard::Readable | Guard::Nothing => table.registry.readable(),
+        };
         for (bucket_id, bucket) in &mut table.buckets {
-            let readable_offset_exclusive =
-                readable.and_then(|snapshot| snapshot.offsets.get(bucket_id)).copied().unwrap_or(0);
+            let registered_exclusive =
+                registered.and_then(|snapshot| snapshot.offsets.get(bucket_id)).copied().unwrap_or(0);
             let log_start = bucket.log_start_offset_inclusive();
-            bucket.expire_log(arrived_before_ms, if guarded { readable_offset_exclusive } else { u64::MAX });
+            bucket.expire_log(arrived_before_ms, if guard == Guard::Nothing { u64::MAX } else { registered_exclusive });
             expired.trimmed |= bucket.log_start_offset_inclusive() > log_start;
             expired.held_back |= bucket.has_log_before(arrived_before_ms);
         }

@@ -3,7 +3,9 @@
 //!
 //! The hand-off is the whole art. The lake's part ends exactly where the log's part begins, because the offsets are
 //! read from the lake itself: from the newest tiering snapshot at or before the one that is read. What the store has
-//! registered may be older, and is not asked. This module must never know who tiers or when.
+//! registered may be older, and is not asked. Where readers skip what is new in a snapshot, the snapshot does not say
+//! how much of the log they see: then the read is pinned to the one that is registered as readable, with its offsets.
+//! This module must never know who tiers or compacts, or when.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,6 +209,9 @@ impl<'a> UnionSource<'a> {
     /// newest tiering snapshot at or before it, because nobody else moves rows out of the log.
     pub(super) async fn lake_part(&self) -> Result<LakePart, Failure> {
         let (patience, table) = (&self.client.patience, self.table);
+        if table.readers_skip_level_0() {
+            return self.readable_part().await;
+        }
         let Some(newest) = patience.read(async || table.latest_snapshot().await).await? else {
             // Planted bug never-tiered-fails: a table without a snapshot cannot be read.
             if self.client.lake.defects.has(Defect::NeverTieredFails) {
@@ -239,6 +244,26 @@ impl<'a> UnionSource<'a> {
             // A tiering snapshot without offsets fences off an earlier table: nothing of this one's log is tiered yet.
             None => Ok(LakePart { snapshot: Some(newest), offsets: TieredOffsets::new() }),
         }
+    }
+
+    /// The snapshot that is registered as readable, and its offsets; before there is one, the log has everything.
+    async fn readable_part(&self) -> Result<LakePart, Failure> {
+        let (client, table) = (self.client, self.table);
+        let read = async || client.store()?.registered_snapshots(self.store_table.table_id).await;
+        let registered = client.patience.read(read).await.map_err(|failure| client.of_the_store(failure))?;
+        if registered.readable.as_ref().map(|readable| &readable.offsets)
+            != registered.tiered.as_ref().map(|tiered| &tiered.offsets)
+        {
+            client.lake.environment.reached(Point::UnionBehindTiered);
+        }
+        // Planted bug unreadable-level0: what is tiered passes for readable.
+        let pinned = match client.lake.defects.has(Defect::UnreadableLevel0) {
+            true => registered.tiered,
+            false => registered.readable,
+        };
+        let Some(pinned) = pinned else { return Ok(LakePart::NOTHING) };
+        let snapshot = client.patience.read(async || table.snapshot(pinned.snapshot_id).await).await?;
+        Ok(LakePart { snapshot: Some(snapshot), offsets: pinned.offsets })
     }
 
     /// The log's extent, bucket by bucket, as it is now.

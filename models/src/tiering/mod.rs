@@ -35,6 +35,7 @@ pub mod mapping;
 mod offsets;
 mod plan;
 mod read;
+mod readable;
 mod recover;
 mod registration;
 mod round;

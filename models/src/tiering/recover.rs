@@ -6,9 +6,10 @@
 //! written.
 
 use super::offsets::own_lake_snapshot;
+use super::readable::readable_as_it_is;
 use super::registration::register;
 use super::round::Round;
-use crate::contract::{Failure, TIERING_COMMIT_USER, TieredOffsets};
+use crate::contract::{Failure, LakeRegistration, LakeSnapshot, TIERING_COMMIT_USER, TieredOffsets};
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Precondition, Snapshot};
 use crate::points::Point;
@@ -21,18 +22,23 @@ pub(super) struct StartingPoint {
     pub(super) offsets: TieredOffsets,
     /// What must still hold when the round commits.
     pub(super) precondition: Precondition,
+    /// The newest tiering snapshot, which the store knows by now; `None` if nothing of this table's log is tiered.
+    pub(super) newest: Option<LakeSnapshot>,
+    /// What the store knows as readable.
+    pub(super) readable: Option<LakeSnapshot>,
 }
 
 /// Reads the lake, and registers its newest tiering snapshot first if the store does not have it.
 pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Result<StartingPoint, Failure> {
     // The store is asked first, so that the lake cannot be behind its answer.
-    let registered = round.store.registered_snapshots(round.table_id()).await?.tiered;
+    let registered = round.store.registered_snapshots(round.table_id()).await?;
+    let (registered, readable) = (registered.tiered, registered.readable);
     let base = table.latest_snapshot().await?;
 
     // Planted bug ack-lost-retier: the store's memory passes for the truth, and nothing is recovered or checked.
     if round.defects.has(Defect::AckLostRetier) {
-        let offsets = registered.map(|snapshot| snapshot.offsets).unwrap_or_default();
-        return Ok(StartingPoint { base, offsets, precondition: Precondition::None });
+        let offsets = registered.as_ref().map(|snapshot| snapshot.offsets.clone()).unwrap_or_default();
+        return Ok(StartingPoint { base, offsets, precondition: Precondition::None, newest: registered, readable });
     }
 
     let newest = match &base {
@@ -60,15 +66,12 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
             lake_id.map_or_else(|| "none".to_owned(), |snapshot_id| snapshot_id.to_string()),
         )));
     }
-    let offsets = match in_lake {
-        Some(snapshot) if registered_id < lake_id => {
-            let offsets = snapshot.offsets.clone();
-            register(round, snapshot).await?;
-            round.environment.reached(Point::RoundRecoveredCommit);
-            offsets
-        }
-        Some(snapshot) => snapshot.offsets,
-        None => TieredOffsets::new(),
-    };
-    Ok(StartingPoint { base, offsets, precondition })
+    if let Some(snapshot) = in_lake.as_ref().filter(|_| registered_id < lake_id) {
+        // What can be read is worked out later: it follows from more than this snapshot.
+        let readable = readable_as_it_is(table);
+        register(round, LakeRegistration { tiered: snapshot.clone(), readable }).await?;
+        round.environment.reached(Point::RoundRecoveredCommit);
+    }
+    let offsets = in_lake.as_ref().map(|snapshot| snapshot.offsets.clone()).unwrap_or_default();
+    Ok(StartingPoint { base, offsets, precondition, newest: in_lake, readable })
 }

@@ -4,17 +4,17 @@
 //! never be what a plan is made from.
 
 use super::round::Round;
-use crate::contract::{Failure, LakeSnapshot};
+use crate::contract::{Failure, LakeRegistration};
 use crate::points::Point;
 
 /// How often one round tries; the next round recovers what is left.
 const ATTEMPTS: u32 = 3;
 
-/// Registers the snapshot, with a few more attempts where there was no clear answer.
-pub(super) async fn register(round: &Round<'_>, snapshot: LakeSnapshot) -> Result<(), Failure> {
+/// Registers a snapshot and what can be read, with a few more attempts where there was no clear answer.
+pub(super) async fn register(round: &Round<'_>, registration: LakeRegistration) -> Result<(), Failure> {
     let mut attempt = 1;
     loop {
-        match round.store.register_lake_snapshot(round.table_id(), snapshot.clone()).await {
+        match round.store.register_lake_snapshot(round.table_id(), registration.clone()).await {
             Err(failure) if attempt < ATTEMPTS && (failure.is_transient() || !failure.definite) => {
                 round.environment.reached(Point::RegistrationRetried);
                 round.environment.sleep_ms(round.config.poll_interval_ms).await;

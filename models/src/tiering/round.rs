@@ -11,12 +11,13 @@ use super::layout::RowLayout;
 use super::offsets::encode_offsets;
 use super::plan::{missing_ranges, whole_batches};
 use super::read::{LogReader, ReadLog};
+use super::readable::readable_snapshot;
 use super::recover::{StartingPoint, starting_point};
 use super::registration::register;
 use crate::config::WorkerConfig;
 use crate::contract::{
-    Environment, Failure, FailureCode, LakeSnapshot, OFFSETS_PROPERTY, Store, TIERING_COMMIT_USER, TableId, TablePath,
-    TieredOffsets, TieringAssignment,
+    Environment, Failure, FailureCode, LakeRegistration, LakeSnapshot, OFFSETS_PROPERTY, ReadableSnapshot, Store,
+    TIERING_COMMIT_USER, TableId, TablePath, TieredOffsets, TieringAssignment,
 };
 use crate::defects::{Defect, Defects};
 use crate::paimon::{CommitMode, CommitRequest, Committable, LakeAccess, PaimonTable, Precondition};
@@ -65,14 +66,17 @@ impl Round<'_> {
         if read.cut_short {
             self.environment.reached(Point::RoundCutShort);
         }
+        // Before the commit, so that nothing can go wrong between the commit and its registration.
+        let readable = readable_snapshot(self, &table, &start).await?;
         // Nothing new: an empty snapshot would say nothing either.
         if read.advanced.is_empty() {
             self.environment.reached(Point::RoundEmpty);
+            self.register_readable(start.newest, readable).await?;
             return Ok(progress);
         }
         self.expect_assignment()?;
         let committable = table.write(&self.subject(), start.base.as_ref(), &read.changes).await?;
-        if let Err(failure) = self.publish(&table, start, &read, &committable).await {
+        if let Err(failure) = self.publish(&table, start, readable, &read, &committable).await {
             // Planted bug abort-after-success: any failure passes for "nothing was committed".
             // Planted bug abort-leaves-files: nothing is deleted.
             let deletes = !self.defects.has(Defect::AbortLeavesFiles);
@@ -121,6 +125,7 @@ impl Round<'_> {
         &self,
         table: &PaimonTable,
         start: StartingPoint,
+        readable: ReadableSnapshot,
         read: &ReadLog,
         committable: &Committable,
     ) -> Result<(), Failure> {
@@ -156,7 +161,21 @@ impl Round<'_> {
         }
         let snapshot_id = committed?.snapshot_id;
         // Even a holder that lost its table registers what it has committed: it is in the lake for good.
-        register(self, LakeSnapshot { snapshot_id, offsets }).await.map_err(Failure::made_indefinite)
+        let registration = LakeRegistration { tiered: LakeSnapshot { snapshot_id, offsets }, readable };
+        register(self, registration).await.map_err(Failure::made_indefinite)
+    }
+
+    /// Tells the store what became readable, where nothing else is new: `tiered` is what it knows already.
+    async fn register_readable(&self, tiered: Option<LakeSnapshot>, readable: ReadableSnapshot) -> Result<(), Failure> {
+        match (tiered, readable) {
+            (Some(tiered), ReadableSnapshot::Other(snapshot)) => {
+                let readable = ReadableSnapshot::Other(snapshot);
+                register(self, LakeRegistration { tiered, readable }).await?;
+                self.environment.reached(Point::ReadableAlone);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What the lake must still be like when the round commits.

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use models::config::{CatalogConfig, ClientConfig, STORE_IDENTIFIER, StoreConfig};
 use models::contract::{
     AppendAck, AppendRequest, BucketId, BucketOffsets, Column, ColumnChange, Coordinator, Environment, Failure,
-    FailureCode, FetchedLog, LAKESTREAM_ENABLED, LakeSnapshot, LoadBegun, LoadSource, Output, RegisteredSnapshots,
-    RoundEnd, Row, RowKind, RowSet, Statement, Store, StoreTable, TIERING_COMMIT_USER, TableId, TablePath, TableSchema,
-    TieredOffsets, TieringAssignment,
+    FailureCode, FetchedLog, LAKESTREAM_ENABLED, LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, Output,
+    RegisteredSnapshots, RoundEnd, Row, RowKind, RowSet, Statement, Store, StoreTable, TIERING_COMMIT_USER, TableId,
+    TablePath, TableSchema, TieredOffsets, TieringAssignment,
 };
 use models::contract::{Host, OFFSETS_PROPERTY};
 use models::defects::{Defect, Defects};
@@ -166,8 +166,8 @@ impl Store for FaultyStore {
         self.reached().lookup(table_id, bucket, key).await
     }
 
-    async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
-        self.reached().register_lake_snapshot(table_id, snapshot).await
+    async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {
+        self.reached().register_lake_snapshot(table_id, registration).await
     }
 
     async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure> {
@@ -476,7 +476,7 @@ impl World {
         };
         let snapshot_id = table.commit(request).await.unwrap().snapshot_id;
         if register {
-            store.register_lake_snapshot(table_id, LakeSnapshot { snapshot_id, offsets }).await.unwrap();
+            store.register_lake_snapshot(table_id, LakeSnapshot { snapshot_id, offsets }.into()).await.unwrap();
         }
     }
 

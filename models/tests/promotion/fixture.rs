@@ -10,8 +10,8 @@ use futures::future::LocalBoxFuture;
 use models::config::{CatalogConfig, ClientConfig, CoordinatorConfig, StoreConfig, WorkerConfig};
 use models::contract::{
     AppendAck, AppendRequest, BucketId, BucketOffsets, Column, ColumnChange, Coordinator, Environment, Failure,
-    FetchedLog, Host, LakeSnapshot, LoadBegun, LoadSource, Output, RegisteredSnapshots, RoundEnd, Row, Statement,
-    Store, StoreTable, TableId, TablePath, TableSchema, TieredOffsets, TieringAssignment, Value,
+    FetchedLog, Host, LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, Output, RegisteredSnapshots, RoundEnd,
+    Row, Statement, Store, StoreTable, TableId, TablePath, TableSchema, TieredOffsets, TieringAssignment, Value,
 };
 use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
@@ -115,8 +115,8 @@ impl Store for Interrupted<InMemoryStore> {
     async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure> {
         through!(self, lookup(table_id, bucket, key))
     }
-    async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
-        through!(self, register_lake_snapshot(table_id, snapshot))
+    async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {
+        through!(self, register_lake_snapshot(table_id, registration))
     }
     async fn begin_load(&self, table_id: TableId, source: LoadSource) -> Result<LoadBegun, Failure> {
         through!(self, begin_load(table_id, source))

@@ -48,7 +48,7 @@ async fn nobody_sees_what_a_crash_could_lose() {
 async fn definitions_and_registrations_are_durable_at_once() {
     let store = store();
     let table = key_table(&store).await;
-    store.register_lake_snapshot(table, snapshot(1, &[(0, 0)])).await.unwrap();
+    store.register_lake_snapshot(table, snapshot(1, &[(0, 0)]).into()).await.unwrap();
     store.crash();
     assert_eq!(store.table(&path()).await.unwrap().table_id, table);
     let registered = Some(snapshot(1, &[(0, 0)]));

@@ -82,7 +82,7 @@ async fn late_registration_revives_what_a_dropped_table_knew_of_the_lake() {
     let dropped = key_table(&store).await;
     store.drop_table(&path()).await.unwrap();
     let successor: TableId = key_table(&store).await;
-    store.register_lake_snapshot(dropped, snapshot(3, &[(0, 5)])).await.unwrap();
+    store.register_lake_snapshot(dropped, snapshot(3, &[(0, 5)]).into()).await.unwrap();
     let registered = store.registered_snapshots(successor).await.unwrap().tiered;
     assert_eq!(registered, Some(snapshot(3, &[(0, 5)])));
 }

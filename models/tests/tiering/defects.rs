@@ -158,7 +158,7 @@ async fn bad_table_stalls_all_never_ends_the_round_of_a_table_that_cannot_be_tie
     let world = World::new();
     let (table, other) = (world.create(&key_schema()).await, other_table(&world).await);
     let unknown = LakeSnapshot { snapshot_id: 9, offsets: TieredOffsets::new() };
-    world.store.register_lake_snapshot(table.table_id, unknown).await.unwrap();
+    world.store.register_lake_snapshot(table.table_id, unknown.into()).await.unwrap();
     assert_eq!(ends_of_two(&world, &table, &other, Defect::BadTableStallsAll).await, []);
     let without = ends_of_two(&world, &table, &other, Defect::DropLoops).await;
     assert_eq!(without, [(1, RoundEnd::Failed), (2, RoundEnd::Finished)], "another bug");

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use models::contract::{
     AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FailureCode, FetchedLog,
-    LakeSnapshot, LoadBegun, LoadSource, ObjectStore, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath,
-    TableSchema, TieredOffsets,
+    LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, ObjectStore, RegisteredSnapshots, Row, Store, StoreTable,
+    TableId, TablePath, TableSchema, TieredOffsets,
 };
 
 /// A store behind a network.
@@ -145,11 +145,11 @@ impl Store for FaultyStore {
         self.inner.lookup(table_id, bucket, key).await
     }
 
-    async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
+    async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {
         if self.refuses_registration {
             return Err(Failure::definite(FailureCode::Unavailable, "the store is down"));
         }
-        self.travel(self.inner.register_lake_snapshot(table_id, snapshot)).await
+        self.travel(self.inner.register_lake_snapshot(table_id, registration)).await
     }
 
     async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure> {

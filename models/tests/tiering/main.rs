@@ -7,4 +7,5 @@ mod faults;
 mod fixture;
 mod hand_out;
 mod lifecycle;
+mod readable;
 mod rounds;

@@ -14,6 +14,9 @@ pub const METASTORE: &str = "metastore";
 /// All tiering workers together, as the caller of a call. One worker is the host `tiering-1`, `tiering-2` …
 pub const TIERING: &str = "tiering";
 
+/// The host of the compactor, which only calls. There is none where no table needs it.
+pub const COMPACTOR: &str = "compactor";
+
 /// The store's calls.
 pub const STORE_CALLS: &[&str] = &[
     "create-table",
@@ -67,7 +70,7 @@ pub fn tiering_worker(number: u32) -> String {
 
 /// Whether a host of the system, or a caller, has such a name, so that no session may have it.
 pub fn is_system_name(name: &str) -> bool {
-    [STORE, COORDINATOR, LAKE, METASTORE].contains(&name) || name.starts_with(TIERING)
+    [STORE, COORDINATOR, LAKE, METASTORE, COMPACTOR].contains(&name) || name.starts_with(TIERING)
 }
 
 /// Whether there is a call `part.method`. The error says what was expected.
@@ -113,7 +116,7 @@ mod tests {
 
     #[test]
     fn sessions_cannot_be_called_like_hosts() {
-        for name in ["store", "coordinator", "lake", "metastore", "tiering", "tiering-1", "tiering1"] {
+        for name in ["store", "coordinator", "lake", "metastore", "compactor", "tiering", "tiering-1", "tiering1"] {
             assert!(is_system_name(name), "{name}");
         }
         assert!(!is_system_name("w1"));

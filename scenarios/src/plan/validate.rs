@@ -11,7 +11,8 @@ use models::contract::{LAKESTREAM_ENABLED, Side, Statement, TablePath, TableSche
 use models::paimon::validate_schema;
 
 use super::calls::{
-    CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, METASTORE, STORE, TIERING, check_call, is_system_name, tiering_worker,
+    CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, METASTORE, STORE, TIERING, check_call, is_system_name,
+    tiering_worker,
 };
 use super::{
     Action, CallAddress, CallFault, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement, WRITE_ID, slowest_link_ms,
@@ -115,6 +116,11 @@ impl Plan {
                 return Err(format!("expected each table to be planned once, found {} twice", planned.table));
             }
         }
+        if let (Some(table), None) = (self.compacted_tables().next(), &self.system.compactor) {
+            return Err(format!(
+                "expected a system.compactor for table {table}, whose readers skip level 0, found none"
+            ));
+        }
         if tables.is_empty() {
             return Err("expected at least one table, found none".to_owned());
         }
@@ -153,7 +159,7 @@ impl Plan {
     ) -> Result<(), String> {
         match fault {
             Fault::Call { at, what } => {
-                check_address(at, tables, sessions)?;
+                self.check_address(at, tables, sessions)?;
                 if what.kills_callee() && at.call.starts_with("lake.") {
                     return Err(format!("expected a called host that can die, found the lake in {at}"));
                 }
@@ -208,13 +214,13 @@ impl Plan {
     fn check_host(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
         let workers = self.system.tiering_workers;
         let is_worker = (1..=workers.min(MOST_WORKERS)).any(|number| tiering_worker(number) == host);
-        let is_part = host == STORE || host == COORDINATOR || self.is_metastore(host);
+        let is_part = host == STORE || host == COORDINATOR || self.is_metastore(host) || self.is_compactor(host);
         if is_part || is_worker || is_known_session(host, sessions) {
             return Ok(());
         }
         Err(format!(
-            "expected a host: store, coordinator, tiering-1 to tiering-{workers} or a session, or, with a JDBC catalog, \
-             metastore, found `{host}`"
+            "expected a host: store, coordinator, tiering-1 to tiering-{workers} or a session, with a JDBC catalog \
+             metastore, and where the system has one compactor, found `{host}`"
         ))
     }
 
@@ -228,6 +234,39 @@ impl Plan {
             return Err(format!("expected {what} between two hosts, found `{from}` on both sides"));
         }
         Ok(())
+    }
+
+    fn check_address(
+        &self,
+        at: &CallAddress,
+        tables: &BTreeMap<&TablePath, &TableSchema>,
+        sessions: &BTreeSet<&str>,
+    ) -> Result<(), String> {
+        check_call(&at.call)?;
+        let is_part = at.caller == TIERING || at.caller == COORDINATOR || self.is_compactor(&at.caller);
+        if !is_part && !is_known_session(&at.caller, sessions) {
+            return Err(format!(
+                "expected a session, tiering, coordinator or, where the system has one, compactor as the caller of a call, \
+                 found `{}`",
+                at.caller
+            ));
+        }
+        match &at.table {
+            Some(_) if CALLS_ABOUT_NO_TABLE.contains(&at.call.as_str()) => {
+                Err(format!("expected no table in the address of {}, found {at}", at.call))
+            }
+            None if !CALLS_ABOUT_NO_TABLE.contains(&at.call.as_str()) => Err(format!(
+                "expected a table in the address of {}, as in tiering(db.t).{}#1, found {at}",
+                at.call, at.call
+            )),
+            Some(table) => super::statements::schema_of(table, tables).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether this is the compactor, of a plan that has one.
+    fn is_compactor(&self, host: &str) -> bool {
+        host == COMPACTOR && self.system.compactor.is_some()
     }
 
     /// Whether this is the catalog's database, of a plan that has one.
@@ -252,31 +291,6 @@ fn is_known_session(name: &str, sessions: &BTreeSet<&str>) -> bool {
     sessions.contains(name) || (shaped && !is_system_name(name))
 }
 
-fn check_address(
-    at: &CallAddress,
-    tables: &BTreeMap<&TablePath, &TableSchema>,
-    sessions: &BTreeSet<&str>,
-) -> Result<(), String> {
-    check_call(&at.call)?;
-    if at.caller != TIERING && at.caller != COORDINATOR && !is_known_session(&at.caller, sessions) {
-        return Err(format!(
-            "expected a session, tiering or coordinator as the caller of a call, found `{}`",
-            at.caller
-        ));
-    }
-    match &at.table {
-        Some(_) if CALLS_ABOUT_NO_TABLE.contains(&at.call.as_str()) => {
-            Err(format!("expected no table in the address of {}, found {at}", at.call))
-        }
-        None if !CALLS_ABOUT_NO_TABLE.contains(&at.call.as_str()) => Err(format!(
-            "expected a table in the address of {}, as in tiering(db.t).{}#1, found {at}",
-            at.call, at.call
-        )),
-        Some(table) => super::statements::schema_of(table, tables).map(|_| ()),
-        None => Ok(()),
-    }
-}
-
 /// Whether the lake can hold such a table and, where it is the store's or declares the mode, the store serve it.
 fn check_schema(schema: &TableSchema, side: Side) -> Result<(), String> {
     let mut served = schema.clone();
@@ -293,7 +307,9 @@ fn check_schema(schema: &TableSchema, side: Side) -> Result<(), String> {
 }
 
 fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
-    let SystemConfig { store, coordinator, worker, client, tiering_workers, call_timeout_ms, max_call_ms } = system;
+    let SystemConfig { store, coordinator, worker, compactor, client, tiering_workers, call_timeout_ms, max_call_ms } =
+        system;
+    let compaction = compactor.iter().map(|compactor| ("system.compactor.interval_ms", compactor.interval_ms));
     let timings = [
         ("system.store.retention_interval_ms", store.retention_interval_ms),
         ("system.coordinator.freshness_ms", coordinator.freshness_ms),
@@ -305,7 +321,7 @@ fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
         ("system.call_timeout_ms", *call_timeout_ms),
         ("system.max_call_ms", *max_call_ms),
     ];
-    for (name, value) in timings {
+    for (name, value) in timings.into_iter().chain(compaction) {
         between(name, value, 1, LONGEST_TIMING_MS)?;
     }
     positive("system.worker.fetch_max_records", worker.fetch_max_records)?;

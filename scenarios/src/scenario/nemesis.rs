@@ -159,6 +159,8 @@ pub enum Role {
     Metastore,
     /// A tiering worker; as the caller of a call, all of them together.
     Tiering,
+    /// The compactor; nobody in runs without one.
+    Compactor,
     /// A writer's session.
     Writer,
     /// A reader's session.

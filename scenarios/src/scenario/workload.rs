@@ -71,6 +71,9 @@ pub struct TableGroup {
     /// The share of append tables without a number of buckets: whatever is written lies in bucket 0 (L10).
     #[serde(default = "never")]
     pub unaware_permille: Permille,
+    /// The share of key tables with deletion vectors: their readers skip what no compaction has rewritten yet.
+    #[serde(default = "never")]
+    pub deletion_vectors_permille: Permille,
     /// Buckets of a partition, or of the table.
     pub buckets: Range,
     /// How many keys there are; for an append table, how many values of its bucket key.
@@ -241,6 +244,8 @@ pub struct Timings {
     pub fetch_max_records: Range,
     /// The number of workers.
     pub tiering_workers: Range,
+    /// From the end of one pass of the compactor to the next.
+    pub compaction_interval_ms: Range,
     /// The least that one call takes.
     pub min_call_ms: Range,
     /// The most that one call takes.
@@ -273,6 +278,7 @@ impl Default for Timings {
             max_round_ms: Range::new(200, 800),
             fetch_max_records: Range::new(5, 200),
             tiering_workers: Range::new(1, 3),
+            compaction_interval_ms: Range::new(100, 900),
             min_call_ms: Range::new(0, 1),
             max_call_ms: Range::new(1, 5),
             call_timeout_ms: Range::new(200, 800),

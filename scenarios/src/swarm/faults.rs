@@ -8,9 +8,12 @@ use models::config::CatalogKind;
 
 use super::session::{Cast, Session};
 use super::stories::Story;
+use super::tables::Table;
 use super::{Run, within};
 use crate::draw::Place;
-use crate::plan::calls::{CALLS_ABOUT_NO_TABLE, COORDINATOR, LAKE, METASTORE, STORE, TIERING, tiering_worker};
+use crate::plan::calls::{
+    CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, METASTORE, STORE, TIERING, tiering_worker,
+};
 use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Step, slowest_link_ms};
 use crate::scenario::{CallFaultKind, CallNemesis, Length, LinkNemesis, Nemeses, Permille, Range, Role, WindowNemesis};
 
@@ -96,14 +99,18 @@ pub(super) fn faults(run: &Run<'_>, cast: &Cast) -> Vec<Step> {
 
 /// Whether somebody plays the role in this run.
 fn is_played(run: &Run<'_>, role: Role) -> bool {
-    role != Role::Metastore || run.catalog == CatalogKind::Jdbc
+    match role {
+        Role::Metastore => run.catalog == CatalogKind::Jdbc,
+        Role::Compactor => run.system.compactor.is_some(),
+        _ => true,
+    }
 }
 
 /// Whether the group finds somebody to strike.
 fn can_strike(run: &Run<'_>, group: Group<'_>) -> bool {
     let some_of = |roles: &[Role]| roles.iter().any(|role| is_played(run, *role));
     match group {
-        Group::Calls(_) => true,
+        Group::Calls(group) => is_played(run, group.caller),
         Group::Crashes(group) | Group::Pauses(group) | Group::Outages(group) | Group::Full(group) => {
             some_of(&group.hosts)
         }
@@ -178,6 +185,7 @@ fn host_of(run: &Run<'_>, cast: &Cast, role: Role, place: Place) -> String {
         Role::Coordinator => COORDINATOR.to_owned(),
         Role::Lake => LAKE.to_owned(),
         Role::Metastore => METASTORE.to_owned(),
+        Role::Compactor => COMPACTOR.to_owned(),
         Role::Tiering => {
             tiering_worker(1 + place.below_exclusive("worker", 0, u64::from(run.system.tiering_workers)) as u32)
         }
@@ -206,6 +214,10 @@ fn address(run: &Run<'_>, cast: &Cast, group: &CallNemesis, place: Place) -> Cal
         _ if CALLS_ABOUT_NO_TABLE.contains(&call.as_str()) => None,
         // The same draw as the caller's: a story has one table.
         Role::Story => place.pick("session", 0, &run.stories).map(Story::called),
+        Role::Compactor => {
+            let compacted: Vec<&Table> = run.tables.iter().filter(|table| table.needs_compactor()).collect();
+            place.pick("table", 0, &compacted).map(|table| table.path.clone())
+        }
         _ => place.pick("table", 0, &run.tables).map(|table| table.path.clone()),
     };
     CallAddress { caller, table, call, nth: within(place, "nth", 0, group.nth) }

@@ -19,6 +19,8 @@ use crate::scenario::{CatalogMix, Range, TableGroup, TableKind, Workload};
 
 /// An option whose name says that its value is a secret.
 const SECRET_OPTION: &str = "kms.access-key-secret";
+/// The option of a table with deletion vectors.
+const DELETION_VECTORS: &str = "deletion-vectors.enabled";
 /// Ids from here on are never written.
 const FIRST_ABSENT_ID: u64 = 1_000_000;
 /// The day of January 2026 that names a partition which receives nothing but deletes of absent keys.
@@ -74,6 +76,7 @@ const SMALL_APPEND: TableGroup = TableGroup {
     count: Range::new(1, 1),
     partitioned_permille: crate::scenario::Permille(0),
     unaware_permille: crate::scenario::Permille(0),
+    deletion_vectors_permille: crate::scenario::Permille(0),
     buckets: Range::new(1, 2),
     keys: Range::new(4, 20),
 };
@@ -154,6 +157,9 @@ impl Table {
                 options.insert(BUCKET_KEY.to_owned(), "id".to_owned());
             }
         }
+        if is_key && place.chance("deletion-vectors", 0, group.deletion_vectors_permille.0) {
+            options.insert(DELETION_VECTORS.to_owned(), "true".to_owned());
+        }
         if enabled {
             options.insert(LAKESTREAM_ENABLED.to_owned(), "true".to_owned());
         }
@@ -178,6 +184,11 @@ impl Table {
                 .then(|| place.between_inclusive("narrow-keys", 0, 1, 2)),
             schema,
         }
+    }
+
+    /// Whether a compactor has to rewrite what is new before readers see it.
+    pub(super) fn needs_compactor(&self) -> bool {
+        self.schema.options.contains_key(DELETION_VECTORS)
     }
 
     /// The lake's snapshots of the table.

@@ -1,13 +1,13 @@
 //! The timings of one run.
 
-use models::config::{ClientConfig, CoordinatorConfig, StoreConfig, SystemConfig, WorkerConfig};
+use models::config::{ClientConfig, CompactorConfig, CoordinatorConfig, StoreConfig, SystemConfig, WorkerConfig};
 
 use super::within;
 use crate::draw::Draws;
 use crate::scenario::{Range, Timings};
 
-/// The reference system's timings, and the least that one call takes.
-pub(super) fn system(timings: &Timings, draws: Draws) -> (SystemConfig, u64) {
+/// The reference system's timings, and the least that one call takes. It has a compactor if some table needs one.
+pub(super) fn system(timings: &Timings, needs_compactor: bool, draws: Draws) -> (SystemConfig, u64) {
     let place = draws.at("plan", "system");
     let drawn = |site: &str, range: Range| within(place, site, 0, range);
     let heartbeat_timeout_ms = drawn("heartbeat-timeout", timings.heartbeat_timeout_ms);
@@ -33,6 +33,8 @@ pub(super) fn system(timings: &Timings, draws: Draws) -> (SystemConfig, u64) {
             max_round_ms: drawn("max-round", timings.max_round_ms),
             fetch_max_records: drawn("fetch-max-records", timings.fetch_max_records),
         },
+        compactor: needs_compactor
+            .then(|| CompactorConfig { interval_ms: drawn("compaction-interval", timings.compaction_interval_ms) }),
         client: ClientConfig {
             retries: drawn("retries", timings.retries) as u32,
             retry_wait_ms: drawn("retry-wait", timings.retry_wait_ms),

@@ -14,7 +14,7 @@ use crate::check::table::{LakeSnapshot, Read, Scope, Table};
 use crate::check::{Docket, prose};
 
 /// The state of a key that the evidence leaves open.
-const UNCLEAR: u32 = NOTHING - 1;
+pub(super) const UNCLEAR: u32 = NOTHING - 1;
 
 /// Judges L5.
 pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
@@ -29,7 +29,11 @@ pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
         });
     }
     if table.has_key() {
-        lake_merges(index, table, docket);
+        if table.hides_what_is_new() {
+            super::hidden::judge(index, table, docket);
+        } else {
+            lake_merges(index, table, docket);
+        }
         reads_follow_log(index, table, docket);
         deletes_stay(index, table, docket);
     }
@@ -71,7 +75,7 @@ fn lake_merges(index: &Index, table: &Table, docket: &mut Docket) {
     }
 }
 
-fn put_over(state: &mut [u32], snapshot: &LakeSnapshot) {
+pub(super) fn put_over(state: &mut [u32], snapshot: &LakeSnapshot) {
     if snapshot.seen.kind == "COMPACT" {
         return;
     }
@@ -86,7 +90,7 @@ fn put_over(state: &mut [u32], snapshot: &LakeSnapshot) {
     }
 }
 
-fn wrong_merge(
+pub(super) fn wrong_merge(
     index: &Index,
     table: &Table,
     snapshot: &LakeSnapshot,

@@ -15,6 +15,7 @@ mod neighbours;
 mod no_loss;
 mod overwrites;
 mod promotion;
+mod readable;
 mod recreated;
 mod registry;
 mod rejection;

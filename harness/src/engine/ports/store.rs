@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use async_trait::async_trait;
 use models::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Failure, FetchedLog, LakeSnapshot, LoadBegun,
-    LoadSource, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath, TableSchema, TieredOffsets,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Failure, FetchedLog, LakeRegistration, LakeSnapshot,
+    LoadBegun, LoadSource, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath, TableSchema, TieredOffsets,
 };
 
 use super::super::network::{Edge, Network};
@@ -153,7 +153,7 @@ impl Store for StorePort {
             .await
     }
 
-    async fn register_lake_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
+    async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {
         let store = self.store.clone();
         let (network, table) = (self.network.clone(), self.names.of(table_id));
         self.network
@@ -161,11 +161,11 @@ impl Store for StorePort {
                 &self.edge,
                 "store.register-lake-snapshot",
                 table.clone(),
-                (table_id, snapshot),
-                move |(table_id, snapshot)| {
+                (table_id, registration),
+                move |(table_id, registration)| {
                     let (store, network, table) = (store.clone(), network.clone(), table.clone());
                     Box::pin(async move {
-                        store.register_lake_snapshot(table_id, snapshot).await?;
+                        store.register_lake_snapshot(table_id, registration).await?;
                         if let Some(table) = &table {
                             network.snapshot_registered(table);
                         }

@@ -15,7 +15,13 @@ const REQUIRED_WORDS: [(&str, &str); 3] =
 /// Options that are not set.
 const ABSENT: [&str; 4] = [SEQUENCE_FIELD, "rowkind.field", PRIMARY_KEY, PARTITION];
 /// Options that are off.
-const OFF: [&str; 4] = [DELETION_VECTORS, "ignore-delete", "ignore-update-before", "sequence.snapshot-ordering"];
+const OFF: [&str; 4] = [
+    // Level 0 is hidden from readers, or it is not; the store must know which.
+    "deletion-vectors.merge-on-read",
+    "ignore-delete",
+    "ignore-update-before",
+    "sequence.snapshot-ordering",
+];
 
 pub(super) fn validate(schema: &TableSchema) -> Result<(), Failure> {
     if !schema.lakestream_enabled() {
@@ -37,7 +43,9 @@ pub(super) fn validate(schema: &TableSchema) -> Result<(), Failure> {
     if let Some(key) = ABSENT.into_iter().find(|key| schema.options.contains_key(*key)) {
         return Err(unsupported(format!("expected no option `{key}` where `{LAKESTREAM_ENABLED}` is on, found one")));
     }
-    match OFF.into_iter().find(|key| is_option_on(&schema.options, key, false)) {
+    // Nothing that a store sends deletes rows of an append table.
+    let of_keys = (!schema.has_primary_key()).then_some(DELETION_VECTORS);
+    match OFF.into_iter().chain(of_keys).find(|key| is_option_on(&schema.options, key, false)) {
         None => Ok(()),
         Some(key) => Err(unsupported(format!(
             "expected option `{key}` to be off where `{LAKESTREAM_ENABLED}` is on, found it on"

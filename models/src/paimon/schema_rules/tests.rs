@@ -77,6 +77,7 @@ fn ordinary_definitions_are_accepted() {
         keyed(&[("merge-engine", "first-row"), ("changelog-producer", "lookup")]),
         keyed(&[("deletion-vectors.enabled", "true"), ("changelog-producer", "input")]),
         append(&[("deletion-vectors.enabled", "true")]),
+        lake_stream(&[("deletion-vectors.enabled", "true")]),
         keyed(&[("sequence.field", "n,v"), ("changelog-producer", "full-compaction")]),
         keyed(&[("sequence.snapshot-ordering", "true"), ("write-only", "true")]),
         append(&[("scan.snapshot-id", "1")]),
@@ -187,7 +188,8 @@ fn what_this_version_does_not_hold_is_refused_by_name() {
         (lake_stream(&[("merge-engine", "partial-update")]), "merge-engine"),
         (lake_stream(&[("changelog-producer", "lookup")]), "changelog-producer"),
         (lake_stream(&[("bucket-function.type", "mod")]), "bucket-function.type"),
-        (lake_stream(&[("deletion-vectors.enabled", "true")]), "deletion-vectors.enabled"),
+        (append(&[(LAKESTREAM_ENABLED, "true"), ("deletion-vectors.enabled", "true")]), "deletion-vectors.enabled"),
+        (lake_stream(&[("deletion-vectors.merge-on-read", "true")]), "deletion-vectors.merge-on-read"),
         (lake_stream(&[("sequence.field", "n")]), "sequence.field"),
         (lake_stream(&[("ignore-delete", "true")]), "ignore-delete"),
     ] {

@@ -7,11 +7,12 @@
 use super::TieringCoordinator;
 use super::ddl::nothing_changed;
 use super::lake_table::is_fence;
-use crate::contract::{Failure, StoreTable};
+use crate::contract::{Failure, LakeRegistration, StoreTable};
 use crate::defects::Defect;
 use crate::paimon::PaimonTable;
 use crate::points::Point;
 use crate::tiering::offsets::own_lake_snapshot;
+use crate::tiering::readable::readable_as_it_is;
 
 /// `rejected` unless both sides have the same snapshot, or none.
 pub(super) async fn expect_same_snapshot(
@@ -42,7 +43,8 @@ pub(super) async fn expect_same_snapshot(
     {
         coordinator.environment.reached(Point::EnableRegisteredCommit);
         // A round committed and could not say so any more. The store has lost nothing, so it is told.
-        let register = coordinator.store.register_lake_snapshot(table.table_id, unregistered);
+        let registration = LakeRegistration { tiered: unregistered, readable: readable_as_it_is(lake_table) };
+        let register = coordinator.store.register_lake_snapshot(table.table_id, registration);
         return register.await.map_err(nothing_changed);
     }
     coordinator.environment.reached(Point::EnableRefused);

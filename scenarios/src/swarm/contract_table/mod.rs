@@ -41,7 +41,7 @@ pub fn contract_store_state(seed: u64) -> StoreState {
 pub(super) fn plan(scenario: &Scenario, contract: &ContractTable, seed: u64, draws: Draws) -> Plan {
     let combination = Combination::of(seed);
     let place = draws.at("plan", "run");
-    let (system, min_call_ms) = timings::system(&scenario.timings, draws);
+    let (system, min_call_ms) = timings::system(&scenario.timings, false, draws);
     let chaos_ms = within(place, "chaos", 0, contract.chaos_ms);
     let names = MAIN.iter().copied().chain(order::STORIES.iter().map(|(name, _)| (*name, !name.starts_with("plain"))));
     let tables: Vec<(Table, bool)> =

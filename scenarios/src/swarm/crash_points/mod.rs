@@ -105,6 +105,7 @@ fn system() -> SystemConfig {
             max_round_ms: 300,
             fetch_max_records: 50,
         },
+        compactor: None,
         client: ClientConfig { retries: 5, retry_wait_ms: 20 },
         tiering_workers: 1,
         call_timeout_ms: 100,
