@@ -36,6 +36,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::BucketUnawareSpread, "append"),
     (Defect::StopOffsetOverrun, "append"),
     (Defect::ForceFinishLosesRest, "tiering-crash"),
+    (Defect::FreshnessBeyondBound, "freshness"),
     (Defect::BackoffUnbounded, "tiering-crash"),
     (Defect::DrainLeavesTail, "append"),
     (Defect::RefusesAfterHeal, "store-crash"),

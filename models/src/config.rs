@@ -138,10 +138,25 @@ pub struct SystemConfig {
 const CALLS_TO_FINISH: u64 = 60;
 
 impl SystemConfig {
-    /// The longest that one tiering round of one table takes where nothing is wrong: its reading time, then the calls
-    /// that finish it.
+    /// The longest that one tiering round of one table takes where nothing is wrong, whoever else commits to the lake:
+    /// its reading time, then the calls that finish it.
     pub fn longest_round_ms(&self) -> u64 {
         self.worker.max_round_ms + CALLS_TO_FINISH * self.max_call_ms
+    }
+
+    /// The same where nobody else commits, so that no race is lost and its calls can be counted. Those that it makes side
+    /// by side count as one.
+    ///
+    /// Before it reads the log there are 9: the table is handed out, its schema (3), what is registered, the newest
+    /// snapshot (2), the tiering snapshot at or before it, the log's extent. It reads until `max_round_ms` after its
+    /// beginning, and one fetch longer at most. Then 13 follow: what a key table's rows are numbered behind (2), the data
+    /// files, whether the table is still there, the newest snapshot once more (2), its manifests (2), the new ones, the
+    /// snapshot, the hint, the registration, the report. Two more are for a hint that does not lead to the newest snapshot.
+    fn longest_round_alone_ms(&self) -> u64 {
+        const CALLS_BEFORE_READING: u64 = 9;
+        const CALLS_FROM_THE_LAST_FETCH_ON: u64 = 1 + 13 + 2;
+        self.worker.max_round_ms.max(CALLS_BEFORE_READING * self.max_call_ms)
+            + CALLS_FROM_THE_LAST_FETCH_ON * self.max_call_ms
     }
 
     /// The longest from a commit to the compaction that shows it, where nothing is wrong and the compactor has so many
@@ -151,19 +166,37 @@ impl SystemConfig {
         self.compactor.as_ref().map_or(0, |compactor| 2 * pass_ms(compactor))
     }
 
-    /// What the system promises. `tables` is how many tables the workers share.
-    pub fn bounds(&self, tables: u64) -> Bounds {
-        let rounds_before_ours = tables.div_ceil(u64::from(self.tiering_workers.max(1)));
-        let due = self.coordinator.freshness_ms + self.coordinator.check_interval_ms;
-        // A write that just misses a round waits for that round and for its own.
-        let lake_freshness_ms = due
-            + (rounds_before_ours + 1) * (self.worker.poll_interval_ms + self.longest_round_ms())
-            + self.longest_hidden_ms(tables);
-        // A holder that died unseen is noticed after its timeout; then a full round of everybody.
-        let recovery_ms = self.coordinator.heartbeat_timeout_ms
+    /// What the system promises. `tables` is how many tables the workers share; `alone` says that nothing but tiering
+    /// commits to them or changes them, and that nothing goes wrong.
+    ///
+    /// Lake freshness, from an ack until a base read shows the write. A write that just misses a round waits until the
+    /// table is due: `freshness_ms` after that round **began**, or when it ends if it lasts longer, and until the
+    /// coordinator looks. Then the table is in the queue, and all others may be before it. With W workers and T tables our
+    /// round begins when some worker has ended at most (T − 1) / W rounds, and has rested after each that failed, which
+    /// takes two polls at most. An idle one asks within one poll. What is written between two rounds has to fit into one
+    /// of them, or it takes the next as well: that is a matter of `max_round_ms`. Where a compactor has to show it, its
+    /// passes come on top.
+    ///
+    /// Recovery is from whatever went wrong before, when much more may wait to be read, so it is not counted so closely.
+    pub fn bounds(&self, tables: u64, alone: bool) -> Bounds {
+        let (coordinator, poll_ms) = (&self.coordinator, self.worker.poll_interval_ms);
+        let workers = u64::from(self.tiering_workers.max(1));
+        let round_ms =
+            if alone && self.compactor.is_none() { self.longest_round_alone_ms() } else { self.longest_round_ms() };
+        let due_ms = coordinator.freshness_ms.max(round_ms) + coordinator.check_interval_ms;
+        let rounds_before_ours = tables.saturating_sub(1) / workers;
+        let hidden_ms = self.longest_hidden_ms(tables);
+        let lake_freshness_ms = due_ms + rounds_before_ours * (round_ms + 2 * poll_ms) + poll_ms + round_ms + hidden_ms;
+        // A full round of everybody, and the one that is at work.
+        let everybody_ms = coordinator.freshness_ms
+            + coordinator.check_interval_ms
+            + (tables.div_ceil(workers) + 1) * (poll_ms + self.longest_round_ms())
+            + hidden_ms;
+        // A holder that died unseen is noticed after its timeout.
+        let recovery_ms = coordinator.heartbeat_timeout_ms
             + 4 * self.call_timeout_ms
-            + 2 * self.coordinator.check_interval_ms
-            + lake_freshness_ms;
+            + 2 * coordinator.check_interval_ms
+            + everybody_ms;
         Bounds { rt_staleness_ms: 0, lake_freshness_ms, recovery_ms }
     }
 }

@@ -113,6 +113,8 @@ defects! {
         "the tiering reader takes one record past its stop";
     ForceFinishLosesRest, "force-finish-loses-rest", "L6", "inferred",
         "a round that is cut short by its time limit reports its full range";
+    FreshnessBeyondBound, "freshness-beyond-bound", "F2", "inferred",
+        "the freshness timer starts again at the end of a round, which the declared bound does not allow for";
     BackoffUnbounded, "backoff-unbounded", "F5", "common",
         "each failure doubles the worker's wait without a cap";
     DrainLeavesTail, "drain-leaves-tail", "L2", "common",

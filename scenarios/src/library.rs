@@ -13,6 +13,7 @@ const FILES: &[(&str, &str)] = &[
     ("network.toml", include_str!("../library/network.toml")),
     ("lake-storage.toml", include_str!("../library/lake-storage.toml")),
     ("store-crash.toml", include_str!("../library/store-crash.toml")),
+    ("freshness.toml", include_str!("../library/freshness.toml")),
     ("catalog.toml", include_str!("../library/catalog.toml")),
     ("contract-table.toml", include_str!("../library/contract-table.toml")),
     ("ddl-races.toml", include_str!("../library/ddl-races.toml")),

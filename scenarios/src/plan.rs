@@ -72,7 +72,10 @@ impl Plan {
             | Statement::Promote { table, .. } => Some(table),
             _ => None,
         });
-        self.system.bounds(at_first.chain(given).collect::<BTreeSet<_>>().len() as u64)
+        // What goes wrong leaves commits behind that tiering has to find, or to give way to.
+        let alone = self.faults().next().is_none()
+            && self.statements().all(|(_, planned)| leaves_the_lake_alone(&planned.statement));
+        self.system.bounds(at_first.chain(given).collect::<BTreeSet<_>>().len() as u64, alone)
     }
 
     /// The store's tables whose readers skip what no compaction has rewritten yet: the compactor's.
@@ -80,6 +83,23 @@ impl Plan {
         let of_the_store = self.tables.iter().filter(|planned| planned.side == Side::Store);
         of_the_store.filter(|planned| batch_reads_skip_level_0(&planned.schema)).map(|planned| &planned.table)
     }
+}
+
+/// Whether nothing but tiering commits to a lake-stream table, or changes it, because of this statement. What the mode
+/// refuses does neither.
+fn leaves_the_lake_alone(statement: &Statement) -> bool {
+    !matches!(
+        statement,
+        Statement::InsertOverwrite { .. }
+            | Statement::NativeInsert { .. }
+            | Statement::AlterOptions { .. }
+            | Statement::AlterColumns { .. }
+            | Statement::CreateTable { .. }
+            | Statement::DropTable { .. }
+            | Statement::CreateOnLake { .. }
+            | Statement::Enable { .. }
+            | Statement::Promote { .. }
+    )
 }
 
 /// A table that the run begins with. Statements may also name a table that comes into being on the way, if its name is

@@ -46,26 +46,50 @@ fn real_time(index: &Index, table: &Table, docket: &mut Docket) {
 /// one that supersedes it.
 fn lake(index: &Index, table: &Table, docket: &mut Docket) {
     let bounds = index.history.header.bounds;
-    let window_ms = bounds.lake_freshness_ms.saturating_add(bounds.recovery_ms);
     for (read, content) in table.judged_reads(false) {
         if table.timeline.mode.during(0, read.answered.n) != Known::Yes {
             continue;
         }
-        let Some(bound_ms) = healthy_window_start(index, read, window_ms) else { continue };
         let binds = |write: &Write| {
-            write.route != Route::Unknown && write.acked_n < read.invoked.n && write.acked_at_ms <= bound_ms
+            write.route != Route::Unknown
+                && write.acked_n < read.invoked.n
+                && must_show_from(index, write.acked_at_ms).is_some_and(|from_ms| from_ms <= read.invoked.at_ms)
         };
         let judged = permitted::compare(table, read, content, binds, |missed| {
             docket.violated("F2", missed.events(index, table, read), || {
+                let acked_at_ms = table.writes.get(missed.write).acked_at_ms;
                 format!(
-                    "{} Between the ack and the read lies a time without any fault from {bound_ms} ms on, as long as \
-                     lake_freshness + recovery = {window_ms} ms, so F2 demands that write or one that supersedes it.",
-                    missed.sentence(index, table, read)
+                    "{} The ack came at {acked_at_ms} ms, and from then until {} ms there was no fault: time enough for \
+                     the system to recover, within {} ms, and for its lake freshness of {} ms. So F2 demands from then on \
+                     that write or one that supersedes it.",
+                    missed.sentence(index, table, read),
+                    must_show_from(index, acked_at_ms).unwrap_or(read.invoked.at_ms),
+                    bounds.recovery_ms,
+                    bounds.lake_freshness_ms
                 )
             });
         });
         docket.judged("F2", judged);
     }
+}
+
+/// From when on base reads must show what was acked at this moment: one lake freshness after the ack, within a healthy time
+/// that began at least `recovery` before the one or the other. A system that was never disturbed has nothing to recover
+/// from.
+fn must_show_from(index: &Index, acked_at_ms: u64) -> Option<u64> {
+    let bounds = index.history.header.bounds;
+    // A window that ends before there is enough time after the ack is too early, and so are all before it.
+    let late_enough = |to_ms: u64| to_ms >= acked_at_ms.saturating_add(bounds.lake_freshness_ms);
+    let first = index.healthy.partition_point(|healthy| !late_enough(healthy.to_ms));
+    index.healthy[first..].iter().find_map(|healthy| {
+        let recovered_ms = match healthy.from_ms {
+            0 => 0,
+            // A fault at the very moment of the beginning still costs.
+            from_ms => from_ms.saturating_add(bounds.recovery_ms).saturating_add(1),
+        };
+        let from_ms = acked_at_ms.max(recovered_ms).saturating_add(bounds.lake_freshness_ms);
+        (from_ms <= healthy.to_ms).then_some(from_ms)
+    })
 }
 
 /// The latest moment at which a healthy window of this length began that was over when the read was invoked.

@@ -157,7 +157,7 @@ mod tests {
         let header = Header {
             history: HISTORY_VERSION,
             tables: BTreeMap::new(),
-            bounds: plan.system.bounds(1),
+            bounds: plan.system.bounds(1, false),
             capabilities: Vec::new(),
             clock: Clock::Virtual,
             catalog: None,

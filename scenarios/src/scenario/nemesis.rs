@@ -11,6 +11,8 @@ use crate::plan::calls::check_call;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Nemeses {
+    /// Nothing goes wrong, and that is meant: the scenario is about time. Then there are no groups.
+    pub calm: bool,
     /// Single calls go wrong.
     pub calls: Vec<CallNemesis>,
     /// Hosts die and come back.
@@ -198,8 +200,10 @@ impl Nemeses {
             .chain(windows.map(|group| &group.name))
             .chain(links.map(|group| &group.name));
         let mut names: Vec<&String> = names.collect();
-        if names.is_empty() {
-            return Err("expected at least one group under `nemeses`, found none".to_owned());
+        match (self.calm, names.is_empty()) {
+            (false, true) => return Err("expected at least one group under `nemeses`, found none".to_owned()),
+            (true, false) => return Err("expected no group under `nemeses` beside `calm`, found some".to_owned()),
+            _ => {}
         }
         names.sort();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -99,7 +99,7 @@ fn patient_reads(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
 pub(super) fn fresh_from_ms(run: &Run<'_>) -> u64 {
     // What strikes at the last moment of the chaos may still be on its way for a call's patience.
     let slack_ms = 2 * run.system.call_timeout_ms;
-    let bounds = run.system.bounds((run.tables.len() + run.stories.len()) as u64);
+    let bounds = run.system.bounds((run.tables.len() + run.stories.len()) as u64, false);
     bounds.lake_freshness_ms + bounds.recovery_ms + slack_ms
 }
 

@@ -26,7 +26,7 @@ use crate::contract::{
     ColumnChange, Coordinator, Environment, Failure, Host, RoundEnd, Store, StoreTable, TableId, TablePath,
     TableSchema, TieringAssignment,
 };
-use crate::defects::{Defect, Defects};
+use crate::defects::Defects;
 use crate::paimon::Catalog;
 use crate::points::Point;
 
@@ -51,7 +51,7 @@ struct Volatile {
 impl Volatile {
     /// Nothing known yet.
     fn with(defects: &Defects) -> Self {
-        Self { states: TieringStates::new(defects.has(Defect::EpochZero)), listing: Listing::default() }
+        Self { states: TieringStates::new(defects), listing: Listing::default() }
     }
 }
 
@@ -210,7 +210,8 @@ impl Coordinator for TieringCoordinator {
     }
 
     async fn end_round(&self, table_id: TableId, epoch: u64, end: RoundEnd) -> Result<(), Failure> {
-        let ended = self.volatile.borrow_mut().states.end_round(table_id, epoch, end, self.config.freshness_ms);
+        let (now_ms, freshness_ms) = (self.environment.now_ms(), self.config.freshness_ms);
+        let ended = self.volatile.borrow_mut().states.end_round(table_id, epoch, end, now_ms, freshness_ms);
         ended.inspect_err(|_| self.environment.reached(Point::RoundEndRejected))
     }
 }

@@ -17,6 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::contract::{Failure, RoundEnd, StoreTable, TableId, TablePath, TieringAssignment};
+use crate::defects::{Defect, Defects};
 
 /// All tables that are to be tiered.
 #[derive(Debug, Default)]
@@ -26,6 +27,8 @@ pub(super) struct TieringStates {
     queue: VecDeque<TableId>,
     /// Planted bug epoch-zero; `false` in the reference.
     keeps_stale_entries: bool,
+    /// Planted bug freshness-beyond-bound; `false` in the reference.
+    counts_from_the_end: bool,
 }
 
 #[derive(Debug)]
@@ -53,9 +56,13 @@ struct Holder {
 }
 
 impl TieringStates {
-    /// No tables yet. `keeps_stale_entries` is the planted bug epoch-zero.
-    pub(super) fn new(keeps_stale_entries: bool) -> Self {
-        Self { keeps_stale_entries, ..Self::default() }
+    /// No tables yet.
+    pub(super) fn new(defects: &Defects) -> Self {
+        Self {
+            keeps_stale_entries: defects.has(Defect::EpochZero),
+            counts_from_the_end: defects.has(Defect::FreshnessBeyondBound),
+            ..Self::default()
+        }
     }
 
     /// Tiers this table from `due_ms` on. Of a table that is known already only the definition is taken over; its state
@@ -159,9 +166,13 @@ impl TieringStates {
         table_id: TableId,
         epoch: u64,
         end: RoundEnd,
+        now_ms: u64,
         freshness_ms: u64,
     ) -> Result<(), Failure> {
-        let due_ms = self.holder(table_id, epoch)?.began_ms.saturating_add(freshness_ms);
+        let began_ms = self.holder(table_id, epoch)?.began_ms;
+        // Planted bug freshness-beyond-bound: the timer starts again when the round has ended.
+        let from_ms = if self.counts_from_the_end { now_ms } else { began_ms };
+        let due_ms = from_ms.saturating_add(freshness_ms);
         match end {
             RoundEnd::Finished => {
                 if let Some(tracked) = self.tables.get_mut(&table_id) {
@@ -260,7 +271,7 @@ mod tests {
         }
 
         fn end(&mut self, epoch: u64, end: RoundEnd) -> Result<(), FailureCode> {
-            self.states.end_round(TableId(1), epoch, end, FRESHNESS_MS).map_err(|failure| failure.code)
+            self.states.end_round(TableId(1), epoch, end, self.now_ms, FRESHNESS_MS).map_err(|failure| failure.code)
         }
     }
 
@@ -276,6 +287,21 @@ mod tests {
         machine.at(59);
         assert_eq!(machine.request("a"), None);
         machine.at(60);
+        assert_eq!(machine.request("a"), Some(epoch + 1));
+    }
+
+    #[test]
+    fn freshness_beyond_bound_counts_from_the_end_of_a_round() {
+        let defects: Defects = [Defect::FreshnessBeyondBound].into_iter().collect();
+        let mut machine = Machine { states: TieringStates::new(&defects), ..Machine::default() };
+        machine.states.track(table(1, "t"), 0);
+        machine.at(0);
+        let epoch = machine.request("a").unwrap();
+        machine.at(30);
+        assert_eq!(machine.end(epoch, RoundEnd::Finished), Ok(()));
+        machine.at(79);
+        assert_eq!(machine.request("a"), None);
+        machine.at(80);
         assert_eq!(machine.request("a"), Some(epoch + 1));
     }
 
@@ -415,7 +441,7 @@ mod tests {
                     }
                     _ => {
                         let end = if number % 2 == 0 { RoundEnd::Finished } else { RoundEnd::Failed };
-                        if machine.states.end_round(table_id, number, end, FRESHNESS_MS).is_ok() {
+                        if machine.states.end_round(table_id, number, end, machine.now_ms, FRESHNESS_MS).is_ok() {
                             prop_assert_eq!(current.remove(&table_id), Some(number));
                         }
                     }
