@@ -36,10 +36,10 @@ pub fn crash_points(kind: CrashPoints) -> Vec<CrashPoint> {
     }
     let mut pairs = Vec::new();
     for (index, first) in places.iter().enumerate() {
-        for (other, second) in places.iter().enumerate() {
-            // The second strikes when its call is made next: one that came before the first was made already.
-            let nth = second.nth + u64::from(other <= index);
-            let second = CallAddress { nth, ..second.clone() };
+        for second in &places {
+            // What goes on begins anew: calls of this name that were made up to the first come before the second.
+            let made = places[..=index].iter().filter(|place| place.call == second.call).count() as u64;
+            let second = CallAddress { nth: second.nth + made, ..second.clone() };
             for cut in points::PAIRED {
                 pairs.extend(points::PAIRED.map(|again| vec![(first.clone(), cut), (second.clone(), again)]));
             }
