@@ -7,13 +7,13 @@
 
 use std::collections::BTreeSet;
 
-use models::contract::{Output, Side, Statement};
+use models::contract::{ObservedOffset, Output, Side, Statement};
 
 use super::index::{Fate, Index, Operation, Point};
 use super::table::{Registration, Table};
 use super::timeline::{DATALAKE_ENABLED, Known, mode_switch};
 use super::writes::{WRITE_ID, id_in, identified, written_rows};
-use super::{Docket, prose};
+use super::{Docket, prose, sides};
 
 /// Judges L12.
 pub fn judge(index: &Index, docket: &mut Docket) {
@@ -29,6 +29,9 @@ pub fn judge(index: &Index, docket: &mut Docket) {
         }
         let rebirths: Vec<Rebirth> = operations().filter_map(|create| Rebirth::of(index, table, create)).collect();
         reads_show_no_predecessor(index, table, &rebirths, docket);
+        rebirths
+            .iter()
+            .for_each(|rebirth| registrations_are_its_own_until_the_next_drop(index, table, rebirth, docket));
         if let Some(last) = rebirths.iter().rfind(|rebirth| rebirth.is_whole) {
             let former = former_ids(index, table, last.dropped_n);
             lake_is_untouched(table, last, &former, docket);
@@ -249,6 +252,61 @@ fn registrations_are_its_own(
     }
 }
 
+/// The same of a table that was dropped in turn: what both sides were just before that DROP says how far the new table
+/// ever was. Nothing is judged where a DROP or CREATE of the name is in doubt, which may have come at any time.
+fn registrations_are_its_own_until_the_next_drop(index: &Index, table: &Table, rebirth: &Rebirth, docket: &mut Docket) {
+    let operations = || table.operations.iter().map(|position| &index.operations[*position]);
+    let remakes =
+        |operation: &&Operation| matches!(operation.statement, Statement::DropTable { .. }) || is_create(operation);
+    if operations().filter(remakes).any(|operation| !matches!(operation.fate(), Fate::Acked | Fate::Failed)) {
+        return;
+    }
+    let drops = operations().filter(|operation| is_drop(operation, None) && operation.invoked.n > rebirth.created.n);
+    let Some(next) = drops.min_by_key(|operation| operation.invoked.n) else { return };
+    let Some(before) = sides::around(index, next).before else { return };
+    let Some(store) = before.store else { return };
+    // The lake's own chain tells nothing where it is the old one.
+    let newest_id = before.lake.filter(|_| rebirth.is_whole).map(|lake| lake.snapshot_id.unwrap_or(0));
+    let ends = store.offsets.iter().flatten();
+    let end_of = |told: &ObservedOffset| {
+        let of_bucket = |end: &&ObservedOffset| (&end.partition, end.bucket) == (&told.partition, told.bucket);
+        // A bucket that nobody wrote to is empty; partitions may have gone.
+        ends.clone().find(of_bucket).map(|end| end.offset).or(told.partition.is_none().then_some(0))
+    };
+    let within = rebirth.created.n..before.n;
+    let own = table.registrations.iter().filter(|registration| within.contains(&registration.at.n));
+    for registration in own.filter(|registration| registration.table_id == store.table_id) {
+        docket.judged("L12", 1);
+        let id = registration.snapshot_id;
+        let foreign = match newest_id.filter(|newest_id| id > *newest_id) {
+            Some(newest_id) => Some(format!("the new lake table had no snapshot after {newest_id}")),
+            None => registration.offsets.iter().find_map(|told| {
+                let end = end_of(told).filter(|end| told.offset > *end)?;
+                Some(beyond_the_end(told, end))
+            }),
+        };
+        let Some(foreign) = foreign else { continue };
+        docket.violated("L12", [rebirth.events(), vec![registration.at.n, before.n]].concat(), || {
+            format!(
+                "{} was dropped (event {}) and created again (acked in event {}). Event {} shows snapshot {id} registered for \
+                 the store's table {}, and {foreign} (event {}). L12 forbids that a registration of the predecessor touches \
+                 the new table.",
+                table.path,
+                rebirth.dropped_n,
+                rebirth.created.n,
+                registration.at.n,
+                registration.table_id,
+                before.n
+            )
+        });
+    }
+}
+
+fn beyond_the_end(told: &ObservedOffset, end: u64) -> String {
+    let bucket = prose::bucket((told.partition.as_deref(), told.bucket));
+    format!("its offset {} of bucket {bucket} is beyond the end {end} that the new log ever had", told.offset)
+}
+
 /// What shows that a registration is not of the new table, if anything does.
 fn foreign(table: &Table, registration: &Registration, former: &BTreeSet<&str>) -> Option<String> {
     if former.contains(registration.table_id) {
@@ -267,12 +325,6 @@ fn foreign(table: &Table, registration: &Registration, former: &BTreeSet<&str>) 
         let bucket = (told.partition.as_deref(), told.bucket);
         let later = table.extents.iter().filter(|extent| extent.bucket == bucket && extent.at.n > registration.at.n);
         let end = later.map(|extent| extent.end_exclusive).max()?;
-        (told.offset > end).then(|| {
-            format!(
-                "its offset {} of bucket {} is beyond the end {end} that the new log ever had",
-                told.offset,
-                prose::bucket(bucket)
-            )
-        })
+        (told.offset > end).then(|| beyond_the_end(told, end))
     })
 }

@@ -117,3 +117,37 @@ fn l12_no_late_registration_touches_the_new_table() {
     assert!(registered("8", 5, 2).violates("L12").contains("no snapshot after 1"));
     assert!(registered("8", 1, 9).violates("L12").contains("beyond the end 2"));
 }
+
+#[test]
+fn l12_what_a_dropped_successor_was_tells_whether_a_registration_was_its_own() {
+    let columns: Value = serde_json::from_str(COLUMNS).unwrap();
+    let side = |table_id: &str| {
+        json!({"table_id": table_id, "schema": {"columns": columns, "options": in_mode()}, "snapshot_id": 1,
+            "offsets": [{"bucket": 0, "offset": 2}]})
+    };
+    let dropped_again = |mut story: Story, snapshot_id: u64, offset: u64| {
+        let offsets = json!([{"bucket": 0, "offset": offset}]);
+        story.event(json!({"event": "registered", "table": "db.t", "table_id": "8", "snapshot_id": snapshot_id,
+            "offsets": offsets, "readable": offsets}));
+        let sides = [side("lake"), side("8"), side("lake"), Value::Null];
+        story.seen(json!({"drop_table": {"table": "db.t", "side": "store"}}), json!("done"), sides)
+    };
+    dropped_again(recreated(), 1, 2).holds("L12");
+    assert!(dropped_again(recreated(), 2, 2).violates("L12").contains("had no snapshot after 1"));
+    assert!(dropped_again(recreated(), 1, 3).violates("L12").contains("beyond the end 2"));
+    // The lake's table stayed: its snapshots are the old one's, and the new log is new all the same.
+    let in_the_store_alone = || {
+        let mut story = Story::append();
+        story.write(&[(1, 10)]);
+        drop(&mut story, "store");
+        create(&mut story, in_mode());
+        story
+    };
+    dropped_again(in_the_store_alone(), 2, 2).holds("L12");
+    dropped_again(in_the_store_alone(), 1, 3).violates("L12");
+    // A DROP that may come at any time leaves open which table it was.
+    let mut doubtful = recreated();
+    let op = doubtful.begin("d", json!({"drop_table": {"table": "db.t", "side": "store"}}));
+    doubtful.fail(&op, "timeout", false, "no answer");
+    dropped_again(doubtful, 2, 2).says_nothing("L12");
+}
