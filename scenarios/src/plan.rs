@@ -32,6 +32,10 @@ pub const NEXT_POSITION: &str = "next";
 /// before the first. A plan cannot spell layouts: they are the system's.
 pub const DESCRIBED_LAYOUT: &str = "described";
 
+/// What the names of columns begin with that come into being on the way: nullable INTs. A row may have one though no
+/// table of the plan does, so that a write stays valid when the step that adds the column is removed.
+pub const ADDED_COLUMN: &str = "added";
+
 /// The column that names each row that a plan writes, where a table has it: unique within the table. Reads are judged
 /// by it.
 pub const WRITE_ID: &str = "w";
@@ -236,6 +240,7 @@ pub enum Fault {
         for_ms: u64,
     },
     /// The storage under the lake takes no object any more; what is there can be read, listed and deleted.
+    #[serde(rename = "capacity-full")]
     Full {
         /// When.
         at_ms: u64,

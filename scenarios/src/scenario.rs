@@ -79,8 +79,11 @@ impl Scenario {
         self.timings.check()?;
         if self.crash_points.is_some() {
             // A plan of crash points has nothing beside them.
-            let alone = self.workload.is_none() && self.contract.is_none() && self.nemeses == Nemeses::default();
-            let beside = "expected nothing beside `crash_points`, found `workload`, `contract` or `nemeses`";
+            let alone = self.workload.is_none()
+                && self.contract.is_none()
+                && self.timings == Timings::default()
+                && self.nemeses == Nemeses::default();
+            let beside = "expected nothing beside `crash_points`, found `workload`, `contract`, `timings` or `nemeses`";
             return if alone { Ok(()) } else { Err(beside.to_owned()) };
         }
         match (&self.workload, &self.contract) {

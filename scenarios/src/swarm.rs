@@ -8,6 +8,7 @@
 mod attempts;
 mod chaos;
 mod closing;
+mod columns;
 mod contract_table;
 mod crash_points;
 mod faults;
@@ -26,6 +27,7 @@ pub use crash_points::{CrashPoint, crash_places, crash_points};
 use crate::draw::{Draws, Place};
 use crate::plan::{Action, PLAN_VERSION, Plan, PlannedTable, Step};
 use crate::scenario::{Nemeses, Range, Scenario, Workload};
+use columns::AddedColumn;
 use session::Cast;
 use stories::Story;
 use tables::Table;
@@ -53,6 +55,8 @@ struct Run<'a> {
     catalog: CatalogKind,
     /// What single sessions do with tables of their own.
     stories: Vec<Story>,
+    /// The columns that are added in the middle of the work.
+    columns: Vec<AddedColumn>,
 }
 
 impl Scenario {
@@ -73,13 +77,18 @@ impl Scenario {
         let place = draws.at("plan", "run");
         let tables = tables::lake_stream(workload, draws);
         let needs_compactor = tables.iter().any(Table::needs_compactor);
-        let (system, min_call_ms) = timings::system(&self.timings, needs_compactor, draws);
+        let (mut system, min_call_ms) = timings::system(&self.timings, needs_compactor, draws);
         let rounds = within(place, "rounds", 0, workload.rounds);
         let chaos = workload.chaos_ms;
         let catalog = match place.chance("jdbc", 0, workload.jdbc_permille.0) {
             true => CatalogKind::Jdbc,
             false => CatalogKind::Filesystem,
         };
+        let stories = stories::stories(&workload.stories, draws);
+        if stories::watch_neighbours(&stories) {
+            // Nobody else does what a worker leaves undone.
+            system.tiering_workers = 1;
+        }
         let mut run = Run {
             catalog,
             workload,
@@ -93,14 +102,17 @@ impl Scenario {
             plain: tables::plain(workload.catalog.as_ref(), draws),
             overwrites: place.chance("overwrites", 0, workload.overwrites_permille.0),
             switches: workload.catalog.as_ref().is_some_and(|mix| place.chance("switches", 0, mix.switches_permille.0)),
-            stories: stories::stories(&workload.stories, draws),
+            stories,
+            columns: Vec::new(),
         };
+        run.columns = columns::drawn(&run);
         let mut cast = Cast::new(&workload.sessions, draws);
         let mut closing = closing::healed(&run, &mut cast);
         closing.extend(stories::healed(&mut run));
         closing.extend(closing::drained(&run, &mut cast));
         let mut chaos = guards::chaos(&run, &mut cast);
         chaos.extend(stories::chaos(&mut run));
+        chaos.extend(columns::chaos(&run, &mut cast));
         let statements = within(place, "statements", 0, workload.statements);
         let left = statements.saturating_sub((closing.len() + chaos.len()) as u64);
         chaos.extend(chaos::statements(&run, &mut cast, left));

@@ -195,6 +195,11 @@ fn a_statement_that_nobody_can_mean_is_refused() {
             "step `s`: expected columns among [id, w, v",
         ),
         (
+            // Of a column that comes into being on the way the type is known.
+            refusal_of_statement("w1", r#"{"insert":{"table":"db.k1","rows":[{"id":1,"w":5,"added1":"one"}]}}"#),
+            "added1",
+        ),
+        (
             refusal_of_statement("w1", r#"{"insert":{"table":"db.k1","rows":[{"w":1}]}}"#),
             "step `s`: column `id` is NOT NULL but has no value",
         ),
@@ -329,4 +334,40 @@ fn a_scenario_that_makes_no_sense_is_refused_with_file_and_key() {
         ),
     ]);
     assert_eq!(Scenario::parse("s.toml", good).as_ref(), Ok(&library()[3]));
+}
+
+#[test]
+fn a_key_of_a_scenario_that_nothing_would_read_is_refused() {
+    let spoilt = |good: &str, from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        Scenario::parse("s.toml", &good.replacen(from, to, 1)).unwrap_err()
+    };
+    let network = include_str!("../library/network.toml");
+    let slow_link = "[[nemeses.slow_links]]\nname = \"slow-link\"\n";
+    assert_each(&[
+        (
+            spoilt(include_str!("../library/crash-round.toml"), "[bounds]", "[timings]\nsync_ms = [1, 2]\n[bounds]"),
+            "s.toml: expected nothing beside `crash_points`, found `workload`, `contract`, `timings` or `nemeses`",
+        ),
+        (
+            spoilt(network, slow_link, &format!("{slow_link}both_ways_permille = 500\n")),
+            "s.toml: expected no `both_ways_permille` in group \"slow-link\" of `nemeses.slow_links`, found one",
+        ),
+        (
+            spoilt(network, "both_ways_permille = 300\n", ""),
+            "s.toml: expected a `both_ways_permille` in group \"silent-worker\" of `nemeses.partitions`, found none",
+        ),
+        (
+            spoilt(
+                include_str!("../library/layouts.toml"),
+                "caller = \"story\"",
+                "caller = \"story\"\nstories_permille = 1",
+            ),
+            "s.toml: expected no `stories_permille` in group \"definitions\" of `nemeses.calls`",
+        ),
+        (
+            spoilt(network, "kind = \"key\"\n", "kind = \"key\"\nunaware_permille = 5\n"),
+            "s.toml: expected no `unaware_permille` in `workload.tables` of kind \"key\"",
+        ),
+    ]);
 }

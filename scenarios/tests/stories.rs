@@ -223,3 +223,81 @@ fn definitions_race_on_both_catalogs() {
         assert!(counts[number] >= wanted, "{number}: {counts:?}");
     }
 }
+
+/// How long after each statement that `is` the next one of that session is asked for, over all plans.
+fn pauses_after(plans: &[Plan], is: impl Fn(&Statement) -> bool) -> Vec<u64> {
+    let mut pauses = Vec::new();
+    for plan in plans {
+        let chaos = plan.statements().filter(|(_, planned)| planned.phase == Phase::Chaos);
+        let chaos: Vec<_> = chaos.map(|(_, planned)| planned).collect();
+        for (index, first) in chaos.iter().enumerate().filter(|(_, planned)| is(&planned.statement)) {
+            let next = chaos[index + 1..].iter().find(|planned| planned.session == first.session);
+            pauses.extend(next.map(|next| next.at_ms - first.at_ms));
+        }
+    }
+    pauses
+}
+
+#[test]
+fn the_mode_comes_back_before_a_round_is_over() {
+    let plans = plans("lifecycle");
+    let of_story = |statement: &Statement| statement.table().table().starts_with("switch");
+    let off = |statement: &Statement| {
+        of_story(statement) && (resets(statement) || sets(statement, "table.datalake.enabled", "false"))
+    };
+    let pauses = pauses_after(&plans, off);
+    assert!(pauses.len() >= 150 && pauses.iter().all(|pause_ms| *pause_ms < 120), "{}", pauses.len());
+}
+
+/// Whether the statement inserts rows with a column that no table of the plan begins with.
+fn names_an_added_column(statement: &Statement) -> bool {
+    let Statement::Insert { rows, .. } = statement else { return false };
+    rows.columns.iter().any(|name| name.starts_with("added"))
+}
+
+#[test]
+fn rows_with_a_new_column_come_at_once() {
+    let plans = plans("layouts");
+    let added = |statement: &Statement| adds(statement, |name, _| name.starts_with("added"));
+    let of_story = |statement: &Statement| added(statement) && statement.table().table().starts_with("wide");
+    let pauses = pauses_after(&plans, of_story);
+    assert!(pauses.len() >= 100 && pauses.iter().all(|pause_ms| *pause_ms == 0), "{}", pauses.len());
+    assert!(having(&plans, names_an_added_column) >= 50);
+}
+
+#[test]
+fn columns_are_added_in_the_middle_of_ordinary_work() {
+    for (scenario, least) in [("append", 3), ("key-upsert-delete", 3), ("tiering-crash", 3), ("ddl-races", 15)] {
+        let plans = plans(scenario);
+        let in_store = having(&plans, |statement| adds(statement, |name, _| name.starts_with("added")));
+        let written = having(&plans, names_an_added_column);
+        assert!(in_store >= least && written >= least, "{scenario}: {in_store} {written}");
+        // In most runs the columns stay, so that what tables contain is judged to the end.
+        assert!(in_store <= plans.len() / 2, "{scenario}: {in_store}");
+    }
+    let in_lake = having(&plans("ddl-races"), |statement| match statement {
+        Statement::AlterColumns { changes, side: Side::Lake, .. } => changes
+            .iter()
+            .any(|change| matches!(change, ColumnChange::Add { column, .. } if column.name.starts_with("added"))),
+        _ => false,
+    });
+    assert!(in_lake >= 4, "{in_lake}");
+}
+
+#[test]
+fn calls_about_the_table_of_a_story_go_wrong_where_a_scenario_says_so() {
+    let of_story = |plan: &Plan, fault: &Fault| match fault {
+        Fault::Call { at, .. } => {
+            at.caller == "tiering"
+                && at
+                    .table
+                    .as_ref()
+                    .is_some_and(|table| table.table().starts_with("again") || table.table().starts_with("bad"))
+                && plan.tables.iter().any(|planned| Some(&planned.table) == at.table.as_ref())
+        }
+        _ => false,
+    };
+    let plans = plans("recreate");
+    let struck = plans.iter().filter(|plan| plan.faults().any(|(_, fault)| of_story(plan, fault))).count();
+    assert!(struck >= 40, "{struck}");
+}

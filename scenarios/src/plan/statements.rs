@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use models::contract::{ColumnChange, Filter, Row, RowSet, Statement, TablePath, TableSchema, Value, coerce};
+use models::contract::{
+    Column, ColumnChange, DataType, Filter, Row, RowSet, Statement, TablePath, TableSchema, Value, coerce,
+};
 
-use super::WRITE_ID;
+use super::{ADDED_COLUMN, WRITE_ID};
 
 type Tables<'a> = BTreeMap<&'a TablePath, &'a TableSchema>;
 
@@ -144,8 +146,19 @@ fn with_cells(rows: &RowSet, cells: &Filter) -> RowSet {
     RowSet { columns: names.collect(), rows: rows.rows.iter().map(row).collect() }
 }
 
+/// The definition with those of the row set's columns that come into being on the way.
+fn widened(schema: &TableSchema, rows: &RowSet) -> TableSchema {
+    let mut schema = schema.clone();
+    for name in rows.columns.iter().filter(|name| name.starts_with(ADDED_COLUMN)) {
+        if schema.position(name).is_none() {
+            schema.columns.push(Column { name: name.to_string(), data_type: DataType::Int, nullable: true });
+        }
+    }
+    schema
+}
+
 fn check_rows(rows: &RowSet, schema: &TableSchema) -> Result<(), String> {
-    let conformed = rows.conform(schema).map_err(|failure| failure.message)?;
+    let conformed = rows.conform(&widened(schema, rows)).map_err(|failure| failure.message)?;
     match schema.position(WRITE_ID) {
         Some(position) if conformed.iter().any(|row| row[position].is_null()) => {
             Err(format!("expected every row to have a write id in `{WRITE_ID}`, found one without"))

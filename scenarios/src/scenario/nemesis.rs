@@ -41,6 +41,10 @@ pub struct CallNemesis {
     pub count: Range,
     /// Who calls.
     pub caller: Role,
+    /// The share that strikes calls about the table of a story, not about one of the workload's; of callers that serve
+    /// all tables only.
+    #[serde(default)]
+    pub stories_permille: Option<Permille>,
     /// `part.method`, any of them.
     pub calls: Vec<String>,
     /// Which call, counted from 1 within (caller, table, call).
@@ -65,10 +69,6 @@ pub struct WeightedCallFault {
 
 fn once() -> u64 {
     1
-}
-
-fn both() -> Permille {
-    Permille(1000)
 }
 
 /// The kinds of [`crate::plan::CallFault`] that a scenario may draw.
@@ -140,9 +140,9 @@ pub struct LinkNemesis {
     pub from: Vec<Role>,
     /// The called side, any of them.
     pub to: Vec<Role>,
-    /// The share that cuts both directions; a slow link is slow both ways.
-    #[serde(default = "both")]
-    pub both_ways_permille: Permille,
+    /// The share that cuts both directions; of partitions only, for a slow link is slow both ways.
+    #[serde(default)]
+    pub both_ways_permille: Option<Permille>,
     /// For how long.
     pub lasts: Length,
 }
@@ -187,6 +187,10 @@ pub enum Length {
 impl Nemeses {
     /// Whether something goes wrong for somebody in this role.
     pub(super) fn strike(&self, struck: Role) -> bool {
+        let about_stories = self.calls.iter().any(|group| group.stories_permille.is_some());
+        if struck == Role::Story && about_stories {
+            return true;
+        }
         let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages).flat_map(|group| &group.hosts);
         let links = self.partitions.iter().chain(&self.slow_links).flat_map(|group| group.from.iter().chain(&group.to));
         let callers = self.calls.iter().map(|group| &group.caller);
@@ -229,6 +233,14 @@ impl Nemeses {
             for group in groups {
                 check_roles(key, &group.name, &group.from, |role| role != Role::Lake)?;
                 check_roles(key, &group.name, &group.to, |role| !group.from.contains(&role))?;
+                let cuts = key == "partitions";
+                if group.both_ways_permille.is_some() != cuts {
+                    let (expected, found) = if cuts { ("a", "none") } else { ("no", "one") };
+                    return Err(format!(
+                        "expected {expected} `both_ways_permille` in group {:?} of `nemeses.{key}`, found {found}",
+                        group.name
+                    ));
+                }
             }
         }
         Ok(())
@@ -258,6 +270,12 @@ impl CallNemesis {
         }
         check_roles("calls", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake | Role::Metastore))?;
         self.nth.check_within("nth", 1, 1000).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
+        if self.stories_permille.is_some() && self.caller == Role::Story {
+            return Err(format!(
+                "expected no `stories_permille` in group {name:?} of `nemeses.calls`, whose caller has one table, \
+                 found one"
+            ));
+        }
         let tears = self.kinds.iter().any(|fault| fault.kind == CallFaultKind::TornWrite);
         if let Some(call) = self.calls.iter().find(|call| tears && !MAY_BE_TORN.contains(&call.as_str())) {
             return Err(format!(

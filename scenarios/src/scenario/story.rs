@@ -30,6 +30,10 @@ pub enum StoryKind {
     Recreate,
     /// A table that no round can tier, beside healthy ones (F7).
     BadTable,
+    /// Columns added while rounds go on that were planned without them (L13).
+    Columns,
+    /// The mode switched off and on again with rows that no round has taken yet (L3).
+    Switches,
 }
 
 impl StoryGroup {

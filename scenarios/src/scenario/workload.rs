@@ -38,6 +38,10 @@ pub struct Workload {
     /// How many overwrites there are in such a run. They race with tiering's commits for the next snapshot (L11, L15).
     #[serde(default = "a_few")]
     pub overwrites: Range,
+    /// The share of runs in which columns are added to the lake-stream tables in the middle of the work, on either
+    /// side, and written from then on (L13). What a table contains is told from there on, not judged.
+    #[serde(default = "never")]
+    pub columns_permille: Permille,
     /// What is tried in the catalog; nothing during chaos if left out.
     #[serde(default)]
     pub catalog: Option<CatalogMix>,
@@ -198,6 +202,13 @@ impl Workload {
             most += group.count.most;
             group.buckets.check_within("workload.tables.buckets", 1, 16)?;
             group.keys.check_within("workload.tables.keys", 2, 100_000)?;
+            if group.kind == TableKind::Key && group.unaware_permille != never() {
+                return Err(format!(
+                    "expected no `unaware_permille` in `workload.tables` of kind \"key\", whose rows have buckets, \
+                     found {}",
+                    group.unaware_permille.0
+                ));
+            }
         }
         if least < 1 || most > 3 {
             return Err(format!(

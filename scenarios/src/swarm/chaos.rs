@@ -4,7 +4,7 @@ use models::contract::{ReplaceVia, Statement, TableView};
 
 use super::session::{Cast, Session, Turn};
 use super::tables::Table;
-use super::{Run, attempts, within};
+use super::{Run, attempts, columns, within};
 use crate::draw::Place;
 use crate::plan::{NEXT_POSITION, Phase, Step};
 use crate::scenario::TableKind;
@@ -63,9 +63,8 @@ pub(super) fn statements(run: &Run<'_>, cast: &mut Cast, count: u64) -> Vec<Step
     share(&mut cast.writers, writes, |session, number, of| {
         let turn = session.turn(Phase::Chaos);
         let at_ms = pace.at_ms(turn.place, number, of);
-        let early = at_ms < run.chaos_ms / 2;
         let table = mix.table(turn.place, run);
-        let statement = write(run, table, &turn, &mix, early);
+        let statement = write(run, table, &turn, &mix, at_ms);
         steps.push(turn.step(at_ms, run.deadline_ms, statement));
     });
     share(&mut cast.readers, reads - tails, |session, number, of| {
@@ -218,14 +217,18 @@ fn reweighed<T: Copy>(items: &[(u64, T)], reweigh: impl Fn(usize, u64) -> u64) -
     items.iter().enumerate().map(|(index, (weight, item))| (reweigh(index, *weight), *item)).collect()
 }
 
-fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, early: bool) -> Statement {
+fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, at_ms: u64) -> Statement {
+    let early = at_ms < run.chaos_ms / 2;
     let count = within(turn.place, "rows", 0, run.workload.rows_per_write);
     let write = match table.kind {
         TableKind::Append => Write::Insert,
         TableKind::Key => turn.place.pick_weighted("write", 0, &mix.writes).copied().unwrap_or(Write::Insert),
     };
     match write {
-        Write::Insert => Statement::insert(table.base(), table.rows(turn, count, early, None)),
+        Write::Insert => {
+            let rows = table.rows(turn, count, early, None);
+            Statement::insert(table.base(), columns::written(run, &table.path, rows, turn.place, at_ms))
+        }
         Write::Delete => Statement::delete(table.base(), table.keys(turn.place, count, early)),
         Write::DeleteAbsent => Statement::delete(table.base(), table.absent_keys(turn.place, count)),
     }

@@ -18,6 +18,9 @@ pub(super) const CLOSING_DEADLINE_MS: u64 = 10_000;
 /// In how many of a thousand runs somebody waits for the lake's declared bound.
 const PATIENT_PERMILLE: u64 = 200;
 
+/// When the last rows are written in runs that watch the neighbours of a table, in milliseconds from the healing.
+const LATE_WRITES_MS: u64 = 800;
+
 /// Every kind of read, of both views.
 const READS: [(Read, bool); 6] = [
     (Read::Select, false),
@@ -79,8 +82,11 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
         let turn = tailer.turn(Phase::Healed);
         steps.push(turn.step(number as u64 * 50, CLOSING_DEADLINE_MS, changes(table.real_time(), 400)));
     }
-    if stories::are_patient(run) || place.chance("patient", 0, PATIENT_PERMILLE) {
-        steps.extend(patient_reads(run, cast));
+    if stories::watch_neighbours(&run.stories) {
+        steps.extend(late_writes(run, cast));
+        steps.extend(patient_reads(run, cast, neighbours_fresh_from_ms(run)));
+    } else if place.chance("patient", 0, PATIENT_PERMILLE) {
+        steps.extend(patient_reads(run, cast, fresh_from_ms(run)));
     }
     steps.extend(guards::healed(run, cast));
     steps
@@ -88,8 +94,7 @@ pub(super) fn healed(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
 
 /// Base reads after a healthy window of the whole declared bound, before which a base view promises nothing (F2). Not
 /// in every run: the wait is long.
-fn patient_reads(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
-    let at_ms = fresh_from_ms(run);
+fn patient_reads(run: &Run<'_>, cast: &mut Cast, at_ms: u64) -> Vec<Step> {
     let reader = &mut cast.readers[0];
     let read = |table: &Table| reader.turn(Phase::Healed).step(at_ms, CLOSING_DEADLINE_MS, select_base(table));
     run.tables.iter().map(read).collect()
@@ -101,6 +106,24 @@ pub(super) fn fresh_from_ms(run: &Run<'_>) -> u64 {
     let slack_ms = 2 * run.system.call_timeout_ms;
     let bounds = run.system.bounds((run.tables.len() + run.stories.len()) as u64, false);
     bounds.lake_freshness_ms + bounds.recovery_ms + slack_ms
+}
+
+/// From when on a base view must be fresh beside tables that cannot be tiered, whatever became of them within
+/// [`LATE_WRITES_MS`] (F7).
+pub(super) fn neighbours_fresh_from_ms(run: &Run<'_>) -> u64 {
+    let bounds = run.system.bounds((run.tables.len() + run.stories.len()) as u64, false);
+    fresh_from_ms(run) + bounds.lake_freshness_ms + LATE_WRITES_MS
+}
+
+/// One more row for each table, once the stories have done what may keep the others waiting.
+fn late_writes(run: &Run<'_>, cast: &mut Cast) -> Vec<Step> {
+    let writers = cast.writers.len();
+    let write = |(index, table): (usize, &Table)| {
+        let turn = cast.writers[index % writers].turn(Phase::Healed);
+        let statement = Statement::insert(table.base(), table.rows(&turn, 1, false, None));
+        turn.step(LATE_WRITES_MS, CLOSING_DEADLINE_MS, statement)
+    };
+    run.tables.iter().enumerate().map(write).collect()
 }
 
 /// The drained phase.

@@ -150,7 +150,7 @@ fn fault(run: &Run<'_>, cast: &Cast, group: Group<'_>, place: Place) -> Fault {
             Fault::Partition {
                 from,
                 to,
-                both_ways: place.chance("both-ways", 0, group.both_ways_permille.0),
+                both_ways: place.chance("both-ways", 0, group.both_ways_permille.map_or(0, |share| share.0)),
                 at_ms,
                 for_ms,
             }
@@ -217,6 +217,9 @@ fn address(run: &Run<'_>, cast: &Cast, group: &CallNemesis, place: Place) -> Cal
         Role::Compactor => {
             let compacted: Vec<&Table> = run.tables.iter().filter(|table| table.needs_compactor()).collect();
             place.pick("table", 0, &compacted).map(|table| table.path.clone())
+        }
+        _ if place.chance("of-story", 0, group.stories_permille.map_or(0, |share| share.0)) => {
+            place.pick("story", 0, &run.stories).map(Story::called)
         }
         _ => place.pick("table", 0, &run.tables).map(|table| table.path.clone()),
     };

@@ -84,6 +84,8 @@ pub(super) struct Cast {
     pub tailers: Vec<Session>,
     /// Tries what the catalog must refuse.
     pub catalog: Session,
+    /// Adds columns in the middle of the work.
+    pub columns: Session,
     /// Overwrites in the lake.
     pub overwriter: Session,
     /// Works with a table without the mode.
@@ -105,6 +107,7 @@ impl Cast {
             readers: several("r", 20, within(place, "readers", 0, sessions.readers)),
             tailers: several("t", 30, within(place, "tailers", 0, sessions.tailers)),
             catalog: Session::new("c1", 40, draws),
+            columns: Session::new("c2", 43, draws),
             overwriter: Session::new("o1", 41, draws),
             plain: Session::new("p1", 42, draws),
             guards: several("g", 50, 3),

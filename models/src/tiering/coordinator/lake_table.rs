@@ -41,7 +41,7 @@ async fn adopt(coordinator: &TieringCoordinator, path: &TablePath, schema: &Tabl
     }
     // Planted bug adopts-old-table: outside the mode, what a lake table of this name holds is nobody's concern.
     if coordinator.defects.has(Defect::AdoptsOldTable) && !schema.lakestream_enabled() {
-        return Ok(());
+        return coordinator.catalog.alter_options(path, &BTreeMap::new(), &[LAKESTREAM_ENABLED.to_owned()]).await;
     }
     if first_system.is_none() && table.schema().lakestream_enabled() != schema.lakestream_enabled() {
         let found = if schema.lakestream_enabled() { "one that is not in" } else { "one that is in" };

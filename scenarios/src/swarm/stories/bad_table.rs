@@ -13,7 +13,7 @@ const COLUMN: &str = "n";
 const OTHER_NAME: &str = "n_before";
 
 pub(super) fn tale(place: Place) -> Tale {
-    let mut tale = Tale { patient: true, ..Tale::default() };
+    let mut tale = Tale { neighbours: true, patient: true, ..Tale::default() };
     for _ in 0..place.between_inclusive("before", 0, 1, 2) {
         tale.then(|table, turn| insert(&table.path, table, turn));
     }

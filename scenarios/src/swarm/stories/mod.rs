@@ -4,11 +4,13 @@
 //! A story is retold in many runs, each time in another variant. This module never knows how a run of one ended.
 
 mod bad_table;
+mod columns;
 mod layouts;
 mod lifecycle;
 mod promotion;
 mod recreate;
 mod statements;
+mod switches;
 
 use models::contract::{Side, Statement, TablePath};
 
@@ -33,11 +35,18 @@ const PATIENCE_MS: u64 = 500;
 /// A statement to be, once its turn has come.
 type Make = Box<dyn Fn(&Table, &Turn) -> Statement>;
 
+/// When a statement of a tale begins.
+enum Begins {
+    /// After a pause as long as the phase allows.
+    InTime,
+    /// At most so many milliseconds (exclusive) after its predecessor began, and not before that one has ended.
+    Within(u64),
+}
+
 /// One statement of a tale.
 struct Part {
     make: Make,
-    /// Whether it follows its predecessor at once, without the pause between two statements.
-    at_once: bool,
+    begins: Begins,
 }
 
 /// What is told.
@@ -49,18 +58,25 @@ struct Tale {
     beside: Vec<(usize, Make)>,
     /// When all is healed, by the first session again.
     end: Vec<Make>,
-    /// Whether the end waits until a read of another table must be as fresh as the system promises.
+    /// Whether the other tables are read once they must be fresh in spite of it (F7). Such a run has one worker.
+    neighbours: bool,
+    /// Whether the end waits for those reads.
     patient: bool,
 }
 
 impl Tale {
     fn then(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
-        self.main.push(Part { make: Box::new(make), at_once: false });
+        self.main.push(Part { make: Box::new(make), begins: Begins::InTime });
     }
 
     /// As soon as the statement that was told last has ended.
     fn at_once(&mut self, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
-        self.main.push(Part { make: Box::new(make), at_once: true });
+        self.soon(1, make);
+    }
+
+    /// Less than so many milliseconds after the statement that was told last has begun.
+    fn soon(&mut self, within_ms: u64, make: impl Fn(&Table, &Turn) -> Statement + 'static) {
+        self.main.push(Part { make: Box::new(make), begins: Begins::Within(within_ms) });
     }
 
     /// At the same time as the statement that was told last.
@@ -92,9 +108,12 @@ impl Story {
     pub(super) fn called(&self) -> TablePath {
         match self.kind {
             StoryKind::Lifecycle => lifecycle::path(&self.table),
-            StoryKind::Layouts | StoryKind::Promotion | StoryKind::Recreate | StoryKind::BadTable => {
-                self.table.path.clone()
-            }
+            StoryKind::Layouts
+            | StoryKind::Promotion
+            | StoryKind::Recreate
+            | StoryKind::BadTable
+            | StoryKind::Columns
+            | StoryKind::Switches => self.table.path.clone(),
         }
     }
 }
@@ -118,6 +137,8 @@ fn story(group: &StoryGroup, number: u64, draws: Draws) -> Story {
         StoryKind::Promotion => ("promo", Side::Lake, false),
         StoryKind::Recreate => ("again", Side::Store, true),
         StoryKind::BadTable => ("bad", Side::Store, true),
+        StoryKind::Columns => ("wide", Side::Store, true),
+        StoryKind::Switches => ("switch", Side::Store, true),
     };
     let name = format!("{word}{number}");
     let place = draws.at("story", &name);
@@ -130,6 +151,8 @@ fn story(group: &StoryGroup, number: u64, draws: Draws) -> Story {
         StoryKind::Promotion => promotion::tale(&table, place),
         StoryKind::Recreate => recreate::tale(place),
         StoryKind::BadTable => bad_table::tale(place),
+        StoryKind::Columns => columns::tale(place),
+        StoryKind::Switches => switches::tale(place),
     };
     Story {
         kind: group.kind,
@@ -142,9 +165,9 @@ fn story(group: &StoryGroup, number: u64, draws: Draws) -> Story {
     }
 }
 
-/// Whether one of them waits until others must be fresh.
-pub(super) fn are_patient(run: &Run<'_>) -> bool {
-    run.stories.iter().any(|story| story.tale.patient)
+/// Whether the other tables are read once they must be fresh in spite of one of them.
+pub(super) fn watch_neighbours(stories: &[Story]) -> bool {
+    stories.iter().any(|story| story.tale.neighbours)
 }
 
 /// The steps of the stories that are told while faults strike.
@@ -157,8 +180,13 @@ pub(super) fn chaos(run: &mut Run<'_>) -> Vec<Step> {
         let mut begins_ms = Vec::new();
         for (number, part) in tale.main.iter().enumerate() {
             let turn = session.turn(Phase::Chaos);
-            let drawn_ms = number as u64 * pause_ms + turn.place.below_exclusive("at", 0, pause_ms.max(1));
-            let at_ms = begins_ms.last().copied().filter(|_| part.at_once).unwrap_or(drawn_ms);
+            let before_ms = begins_ms.last().copied().unwrap_or(0);
+            let at_ms = match part.begins {
+                Begins::Within(within_ms) => before_ms + turn.place.below_exclusive("soon", 0, within_ms),
+                Begins::InTime => number as u64 * pause_ms + turn.place.below_exclusive("at", 0, pause_ms.max(1)),
+            };
+            // One that came soon may have come later than its successor's turn.
+            let at_ms = at_ms.max(before_ms);
             let statement = (part.make)(table, &turn);
             steps.push(turn.step(at_ms, deadline_ms, statement));
             begins_ms.push(at_ms);
@@ -177,7 +205,7 @@ pub(super) fn chaos(run: &mut Run<'_>) -> Vec<Step> {
 /// The steps of the other stories, and how those from the chaos end.
 pub(super) fn healed(run: &mut Run<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
-    let fresh_ms = closing::fresh_from_ms(run);
+    let fresh_ms = closing::neighbours_fresh_from_ms(run);
     for story in &mut run.stories {
         let Story { table, session, other, tale, in_chaos, .. } = story;
         let (main, beside) = if *in_chaos { (&[][..], &[][..]) } else { (&tale.main[..], &tale.beside[..]) };

@@ -1,6 +1,7 @@
 //! Tables dropped on both sides and made again under the same name and with the same layout, while tiering goes on: no
 //! row of the old table may come back in the new one (L12). Dropped in the store only, and made again over the lake
-//! table that stays; made again with the mode off, and enabled later.
+//! table that stays; made again with the mode off, written past the store, and enabled later. Now and then the other
+//! tables are watched: a round that lost its table must not delay them (F7).
 
 use models::contract::{Side, Statement};
 
@@ -11,8 +12,13 @@ use crate::draw::Place;
 /// How often the table is made again in one story, at most.
 const MOST_TIMES: u64 = 3;
 
+/// Within how long after a write its table goes, in milliseconds: a round may have planned, written, or committed it.
+const IN_A_ROUND_MS: u64 = 350;
+/// Within how long after that the new table is read, in milliseconds: a late round has had its time.
+const AFTER_A_ROUND_MS: u64 = 500;
+
 pub(super) fn tale(place: Place) -> Tale {
-    let mut tale = Tale::default();
+    let mut tale = Tale { neighbours: place.chance("neighbours", 0, 250), ..Tale::default() };
     for number in 0..place.between_inclusive("times", 0, 2, MOST_TIMES) {
         for _ in 0..place.between_inclusive("writes", number, 1, 3) {
             tale.then(|table, turn| insert(&table.path, table, turn));
@@ -24,6 +30,7 @@ pub(super) fn tale(place: Place) -> Tale {
         make_again(&mut tale, place, number);
         // What the new table shows before anything is written, and after.
         tale.at_once(|table, _| select_rt(&table.path));
+        tale.soon(AFTER_A_ROUND_MS, |table, _| select(&table.path));
         tale.then(|table, _| select(&table.path));
     }
     tale.then(|table, turn| insert(&table.path, table, turn));
@@ -41,9 +48,9 @@ pub(super) fn tale(place: Place) -> Tale {
 
 /// A last write that tiering may hold in its hands, and the drops.
 fn drop_all(tale: &mut Tale, place: Place, number: u64) {
-    if place.chance("write-before-drop", number, 600) {
+    if place.chance("write-before-drop", number, 800) {
         tale.then(|table, turn| insert(&table.path, table, turn));
-        tale.at_once(|table, _| drop(&table.path, Side::Store));
+        tale.soon(IN_A_ROUND_MS, |table, _| drop(&table.path, Side::Store));
     } else {
         tale.then(|table, _| drop(&table.path, Side::Store));
     }
@@ -58,6 +65,9 @@ fn make_again(tale: &mut Tale, place: Place, number: u64) {
         Some(&"disabled") => {
             tale.at_once(|table, _| create(&table.path, with_option(table, STORE_SWITCH, "false"), Side::Store));
             tale.then(|table, _| describe(&table.path, Side::Store));
+            if place.chance("write-disabled", number, 300) {
+                tale.then(|table, turn| insert(&table.path, table, turn));
+            }
             if place.chance("enable", number, 500) {
                 tale.then(|table, _| Statement::Enable { table: table.path.clone() });
             } else {
