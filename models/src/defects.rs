@@ -67,6 +67,8 @@ defects! {
         "the reader waits for ever on an empty batch";
     TtlBeforeTier, "ttl-before-tier", "L9", "fluss #1919",
         "log retention ignores the tiered offset";
+    PartitionDropBeforeTier, "partition-drop-before-tier", "L16", "fluss PR 3820",
+        "partition expiry drops an untiered tail";
     RetentionByTiered, "retention-by-tiered", "L9", "inferred H10",
         "log retention follows the tiered offset where what is tiered cannot be read yet";
     UnreadableLevel0, "unreadable-level0", "L1", "fluss #2121",
@@ -99,6 +101,8 @@ defects! {
         "after the coordinator was away the worker keeps the epochs that it gave out before";
     EpochZero, "epoch-zero", "L3", "inferred H2",
         "a stale queue entry hands the table out twice after disabling and enabling";
+    PinnedSnapshotCollected, "pinned-snapshot-collected", "F5", "fluss #2512",
+        "state that a first round still needs is collected, whoever has it leased";
     LatestGoesBack, "latest-goes-back", "L8", "fluss PR 2326",
         "readable and tiered are registered one after the other, and the older readable one shows as the newest";
     OffsetGoesBack, "offset-goes-back", "L8", "inferred H12",
@@ -111,6 +115,8 @@ defects! {
         "rows of a bucket-unaware table land in bucket 1 and up";
     StopOffsetOverrun, "stop-offset-overrun", "L7", "inferred H8",
         "the tiering reader takes one record past its stop";
+    UpdatePairSplit, "update-pair-split", "L1", "inferred",
+        "a range of the log that ends between −U and +U deletes the key, and the next range does not bring it back";
     ForceFinishLosesRest, "force-finish-loses-rest", "L6", "inferred",
         "a round that is cut short by its time limit reports its full range";
     FreshnessBeyondBound, "freshness-beyond-bound", "F2", "inferred",

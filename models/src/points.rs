@@ -54,6 +54,8 @@ points! {
     RoundRecoveredCommit, "round-recovered-commit", "a round found a commit that was never registered, and registered it";
     RoundAtSource, "round-at-source", "a round of a promoted table began behind its source snapshot";
     RoundBehindRegistered, "round-behind-registered", "a round found the lake behind what the store has registered";
+    RoundFromKeySnapshot, "round-from-key-snapshot", "a first round read the state of a bucket instead of its log";
+    KeySnapshotLost, "key-snapshot-lost", "a round found that its snapshot of keys was collected";
     RoundEmpty, "round-empty", "a round found nothing new";
     RoundCutShort, "round-cut-short", "a round ended by its time with log left to read";
     RoundGap, "round-gap", "a round found that the log does not go on where the lake ends";
@@ -93,6 +95,12 @@ points! {
     TailLost, "tail-lost", "a crash lost writes that were not durable yet";
     LogTrimmed, "log-trimmed", "retention removed log";
     LogHeldBack, "log-held-back", "retention kept old log that the lake does not have yet";
+    WatermarkInUpdate, "watermark-in-update", "for a moment what is shown of a log ended between −U and +U";
+    PartitionExpired, "partition-expired", "an old partition left the store for the lake";
+    PartitionHeldBack, "partition-held-back", "an old partition stayed because the lake did not have all of it yet";
+    PartitionClosed, "partition-closed", "a write to a partition that only the lake has was refused";
+    ExpiredPartitionRead, "expired-partition-read", "a row, or log, of a partition that had left the store was asked for";
+    KeySnapshotCollected, "key-snapshot-collected", "a snapshot of keys whose lease had run out was collected";
     RegistrationRepeated, "registration-repeated", "a snapshot was registered again";
     RegistrationRefused, "registration-refused", "a registration that would go back was refused";
 
@@ -102,7 +110,7 @@ points! {
     LookupMissed, "lookup-missed", "a lookup missed the store's state and was answered by the union";
     ChangesFromLake, "changes-from-lake", "a changelog began with the rows of the lake";
     ChangesTooOld, "changes-too-old", "a position of a changelog was too old to go on from";
-    ReadRetried, "read-retried", "a client asked again after a failure";
+    CallRetried, "call-retried", "a client asked again after a failure";
     StoreLacksTable, "store-lacks-table", "a table in the mode was not in its store";
 
     // What is refused.

@@ -40,7 +40,9 @@ fn lake_catches_up(index: &Index, table: &Table, healed: Point, docket: &mut Doc
     }
     ends.retain(|_, (end, _)| *end > 0);
     let tiering: Vec<_> = table.snapshots.iter().filter(|snapshot| snapshot.seen.offsets.is_some()).collect();
-    if ends.is_empty() || (table.snapshots.is_empty() && table.registrations.is_empty()) {
+    // A lake without any snapshot is one that never caught up, if it was read.
+    let lake_is_seen = !table.snapshots.is_empty() || table.files_are_sound;
+    if ends.is_empty() || (!lake_is_seen && table.registrations.is_empty()) {
         return;
     }
     let limit_ms = healed.at_ms.saturating_add(index.history.header.bounds.recovery_ms);
@@ -81,7 +83,7 @@ fn lake_catches_up(index: &Index, table: &Table, healed: Point, docket: &mut Doc
                 )
             });
         }
-        None if index.last_at_ms < limit_ms || table.snapshots.is_empty() => docket.undecided("F5"),
+        None if index.last_at_ms < limit_ms || !lake_is_seen => docket.undecided("F5"),
         None => {
             docket.judged("F5", 1);
             let missing: Vec<String> = ends

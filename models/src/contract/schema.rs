@@ -16,6 +16,9 @@ pub const BUCKET: &str = "bucket";
 /// The table option for the columns that a row's bucket is computed from, comma-separated.
 pub const BUCKET_KEY: &str = "bucket-key";
 
+/// The table option for how many of its newest partitions the store keeps; older ones live in the lake alone.
+pub const PARTITION_RETENTION: &str = "table.auto-partition.num-retention";
+
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

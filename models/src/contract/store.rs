@@ -93,14 +93,47 @@ pub struct FetchedLog {
 }
 
 /// The offsets of one bucket.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketOffsets {
     /// Which bucket.
     pub bucket: BucketId,
     /// The first offset that is still in the log.
     pub log_start_offset_inclusive: u64,
-    /// The end of the durable log; nothing at or beyond it is ever shown to anybody.
+    /// The end of the durable log, the high watermark; nothing at or beyond it is ever shown to anybody. It may lie
+    /// between −U and +U of one update.
     pub log_end_offset_exclusive: u64,
+    /// Whether the bucket's partition has left the store: its log is empty, and begins where it ended; its rows are in
+    /// the lake alone, and nothing more is written to it.
+    pub has_expired: bool,
+}
+
+impl Hash for BucketOffsets {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { bucket, log_start_offset_inclusive, log_end_offset_exclusive, has_expired } = self;
+        (bucket, log_start_offset_inclusive, log_end_offset_exclusive).hash(state);
+        // A bucket that is there is the ordinary case, and hashes as one that cannot leave.
+        if *has_expired {
+            has_expired.hash(state);
+        }
+    }
+}
+
+/// A snapshot of the key-value state of one bucket, as its reader knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeySnapshot {
+    /// Names it, within its table.
+    pub snapshot_id: u64,
+    /// It is the state after all records below this offset of the bucket's log, and after none from there on.
+    pub end_offset_exclusive: u64,
+}
+
+/// A piece of a snapshot of key-value state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyRows {
+    /// Rows, by key.
+    pub rows: Vec<Row>,
+    /// Whether there are none behind them.
+    pub is_end: bool,
 }
 
 /// Per bucket, the end (exclusive) of the log that a lake snapshot contains. Buckets that are absent count as 0.
@@ -212,7 +245,7 @@ pub trait Store {
     async fn add_columns(&self, path: &TablePath, columns: &[Column]) -> Result<(), Failure>;
 
     /// Writes one batch to one bucket and answers when it would survive a crash (L1). `not-found` if the table id is
-    /// no longer current.
+    /// no longer current; `unsupported` if the partition has left the store.
     async fn append(&self, request: AppendRequest) -> Result<AppendAck, Failure>;
 
     /// Reads the durable log of one bucket from `start_offset_inclusive` up to `end_offset_exclusive` (or the log end,
@@ -230,6 +263,24 @@ pub trait Store {
 
     /// The newest durable row of a key, from the key-value state of a key table.
     async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure>;
+
+    /// Takes a snapshot of the state of one bucket of a key table, and leases it to the caller. The lease runs out when
+    /// nothing is read for a while; then the snapshot may be collected. `invalid` for an append table, `rejected` for a
+    /// bucket without state.
+    async fn take_key_snapshot(&self, table_id: TableId, bucket: &BucketId) -> Result<KeySnapshot, Failure>;
+
+    /// At most `max_rows` rows of a snapshot, behind the first `rows_read`; renews the lease. `rejected` if the snapshot
+    /// was collected.
+    async fn read_key_snapshot(
+        &self,
+        table_id: TableId,
+        snapshot_id: u64,
+        rows_read: u64,
+        max_rows: u64,
+    ) -> Result<KeyRows, Failure>;
+
+    /// Ends the lease. Repeating it is a success without effect.
+    async fn release_key_snapshot(&self, table_id: TableId, snapshot_id: u64) -> Result<(), Failure>;
 
     /// Records that a lake snapshot contains the log up to these offsets, and which one can be read. An older snapshot
     /// id, any offset that would go back, and one that would be readable before it is tiered, is refused as `rejected`

@@ -1,7 +1,8 @@
 //! One bucket: its log, its key-value state and its memory of writers, which move together.
 //!
-//! A batch enters all three at once, becomes durable in all three at once, and is lost from all three at once. This
-//! module must never know how long a sync takes.
+//! A batch enters all three at once, becomes durable in all three at once, and is lost from all three at once. Log and
+//! state are shown up to the same record, the high watermark, which may lie inside a batch for a while; its writer's ack
+//! waits for the whole. This module must never know how long a sync takes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use super::layout::Layout;
 use super::log::{Batch, Log};
 use super::state::KeyState;
 use super::writers::{Known, Writers};
-use crate::contract::{AppendAck, AppendRequest, Failure, FetchedLog, Row, RowKind, Value};
+use crate::contract::{AppendAck, AppendRequest, Failure, FetchedLog, LogRecord, Row, RowKind, Value};
 use crate::defects::{Defect, Defects};
 
 /// What becomes of an append.
@@ -74,7 +75,7 @@ impl Bucket {
     }
 
     /// What becomes of a batch because of what its writer sent before; `None` if it is new.
-    fn earlier_try(&self, writer_id: u64, batch_sequence: u64) -> Result<Option<Admission>, Failure> {
+    pub fn earlier_try(&self, writer_id: u64, batch_sequence: u64) -> Result<Option<Admission>, Failure> {
         match self.writers.know(writer_id, batch_sequence) {
             Known::Applied(ack) => return Ok(Some(Admission::Durable(ack))),
             Known::Skipped => return Err(overtaken(writer_id, batch_sequence)),
@@ -111,8 +112,28 @@ impl Bucket {
         }
     }
 
-    /// What a crash does: the volatile tail was never there.
+    /// Where the watermark stops on its way to the end of the batch that ends at this offset: between −U and +U of an
+    /// update, of one in the middle if there is any. Nowhere if the batch updates nothing, or is not in the tail.
+    pub fn stop_within(&self, end_offset_exclusive: u64) -> Option<u64> {
+        let batch = self.log.tail().find(|batch| batch.end_offset_exclusive == end_offset_exclusive)?;
+        let (first_half, second_half) = batch.records.split_at(batch.records.len() / 2);
+        let is_after = |record: &&LogRecord| record.kind == RowKind::UpdateAfter;
+        let after = second_half.iter().find(is_after).or_else(|| first_half.iter().rfind(is_after));
+        after.map(|record| record.offset).filter(|offset| *offset > batch.base_offset_inclusive)
+    }
+
+    /// Shows the log and the state up to this offset, which may lie inside a batch.
+    pub fn show_up_to(&mut self, offset_exclusive: u64) {
+        self.make_durable(offset_exclusive);
+        self.log.enter_next_batch(offset_exclusive);
+        self.state.make_durable(self.log.durable_end_offset_exclusive());
+    }
+
+    /// What a crash does: the volatile tail was never there. A batch that was shown in part is on disk as a whole.
     pub fn crash(&mut self) {
+        if let Some(end_offset_exclusive) = self.log.entered_end_offset_exclusive() {
+            self.make_durable(end_offset_exclusive);
+        }
         self.log.lose_tail();
         self.state.lose_volatile();
     }
@@ -130,7 +151,25 @@ impl Bucket {
 
     /// Whether a crash would lose something now.
     pub fn has_tail(&self) -> bool {
-        self.log.end_offset_exclusive() > self.log_end_offset_exclusive()
+        let kept_end = self.log.entered_end_offset_exclusive().unwrap_or(self.log_end_offset_exclusive());
+        self.log.end_offset_exclusive() > kept_end
+    }
+
+    /// Whether all that ever came is durable and shown.
+    pub fn is_settled(&self) -> bool {
+        self.log.end_offset_exclusive() == self.log_end_offset_exclusive()
+    }
+
+    /// Removes log and state, whose rows only the lake has from now on. Where the log ended and what writers sent is
+    /// remembered.
+    pub fn empty(&mut self) {
+        self.log.empty();
+        self.state = KeyState::default();
+    }
+
+    /// The durable rows of a key table, by key.
+    pub fn key_rows(&self) -> &BTreeMap<Row, Row> {
+        self.state.durable_rows()
     }
 
     /// Whether something durable arrived before this time and is in the log still.

@@ -19,6 +19,11 @@ impl Records {
         Self { base_offset_inclusive, records: Vec::with_capacity(capacity) }
     }
 
+    /// The offset of the newest record; of the first, if there is none yet.
+    fn newest_offset(&self) -> u64 {
+        self.base_offset_inclusive + self.records.len().saturating_sub(1) as u64
+    }
+
     fn push(&mut self, kind: RowKind, row: Row) {
         let offset = self.base_offset_inclusive + self.records.len() as u64;
         self.records.push(LogRecord { offset, kind, row });
@@ -64,7 +69,7 @@ pub(super) fn key_records(
                     }
                     None => log.push(RowKind::Insert, row.clone()),
                 }
-                state.stage(base_offset_inclusive, key, Some(row));
+                state.stage(log.newest_offset(), key, Some(row));
             }
             Mutation::Delete(key) => {
                 let Some(before) = state.newest(&key) else { continue };
@@ -72,7 +77,7 @@ pub(super) fn key_records(
                 if !defects.has(Defect::DeleteIgnored) {
                     log.push(RowKind::Delete, before.clone());
                 }
-                state.stage(base_offset_inclusive, key, None);
+                state.stage(log.newest_offset(), key, None);
             }
         }
     }

@@ -1,7 +1,9 @@
-//! The log of one bucket: a durable prefix that everybody may see, and a volatile tail that nobody may.
+//! The log of one bucket: a prefix that everybody may see, and a tail that nobody may.
 //!
-//! The unit is the batch: it becomes durable as a whole or is lost as a whole. This module must never know what a
-//! record means, who waits for it, or how time passes.
+//! What is lost or kept is the batch: it is on disk as a whole or not at all. What is shown is the record: the high
+//! watermark, which ends what is shown, may lie inside a batch, between −U and +U too. It only enters a batch that is
+//! on disk, so that what a reader has seen survives a crash (L1). This module must never know what a record means, who
+//! waits for it, or how time passes.
 
 use std::collections::VecDeque;
 
@@ -28,13 +30,13 @@ pub(super) struct Batch {
 /// The batches of one bucket, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
-    /// The durable batches that retention has left.
+    /// The batches that are shown as a whole and that retention has left.
     durable: VecDeque<Batch>,
-    /// The batches that a crash loses.
+    /// The batches behind them. A crash loses all but the first, and that too unless the watermark lies inside it.
     tail: VecDeque<Batch>,
     /// The first offset that is still in the log.
     start_offset_inclusive: u64,
-    /// The end of the durable batches: the high watermark.
+    /// The end of what is shown: the high watermark.
     durable_end_offset_exclusive: u64,
 }
 
@@ -44,7 +46,7 @@ impl Log {
         self.start_offset_inclusive
     }
 
-    /// The end of what is durable. Nothing at or beyond it is ever shown to anybody (L1: what a read returned once is
+    /// The end of what is durable and shown: the high watermark. Nothing at or beyond it is ever shown to anybody (L1: what a read returned once is
     /// never lost).
     pub fn durable_end_offset_exclusive(&self) -> u64 {
         self.durable_end_offset_exclusive
@@ -60,7 +62,7 @@ impl Log {
         self.durable.front().map(|batch| batch.append_time_ms)
     }
 
-    /// The batches that are not durable yet, oldest first.
+    /// The batches that are not shown as a whole yet, oldest first.
     pub fn tail(&self) -> impl Iterator<Item = &Batch> {
         self.tail.iter()
     }
@@ -78,9 +80,32 @@ impl Log {
         self.durable.back()
     }
 
-    /// What a crash does: the tail is gone, and its offsets are free again, as nobody has seen them.
+    /// Moves the watermark to this offset if it lies inside the oldest batch of the tail, which is on disk from then on.
+    pub fn enter_next_batch(&mut self, up_to_offset_exclusive: u64) {
+        let is_inside = |batch: &Batch| {
+            (batch.base_offset_inclusive + 1..batch.end_offset_exclusive).contains(&up_to_offset_exclusive)
+        };
+        if self.tail.front().is_some_and(is_inside) {
+            self.durable_end_offset_exclusive = self.durable_end_offset_exclusive.max(up_to_offset_exclusive);
+        }
+    }
+
+    /// The end of the batch that the watermark lies inside of.
+    pub fn entered_end_offset_exclusive(&self) -> Option<u64> {
+        let first = self.tail.front()?;
+        (first.base_offset_inclusive < self.durable_end_offset_exclusive).then_some(first.end_offset_exclusive)
+    }
+
+    /// What a crash does to a log whose watermark is at the end of a batch: the tail is gone, and its offsets are free
+    /// again, as nobody has seen them.
     pub fn lose_tail(&mut self) {
         self.tail.clear();
+    }
+
+    /// Removes all of a log without a tail. Its end stays where it is, and is its start from then on.
+    pub fn empty(&mut self) {
+        self.durable.clear();
+        self.start_offset_inclusive = self.durable_end_offset_exclusive;
     }
 
     /// The durable records of `[start inclusive, end exclusive)`. A range that begins at or beyond the durable end is
@@ -99,7 +124,8 @@ impl Log {
         }
         let first = self.durable.partition_point(|batch| batch.end_offset_exclusive <= start_offset_inclusive);
         let mut records = Vec::new();
-        for batch in self.durable.range(first..) {
+        // The watermark may lie inside the batch behind them.
+        for batch in self.durable.range(first..).chain(self.tail.front()) {
             if batch.base_offset_inclusive >= stop_offset_exclusive {
                 break;
             }
@@ -182,6 +208,23 @@ mod tests {
         append(&mut log, 3, 0);
         make_durable(&mut log, 2);
         assert_eq!(log.durable_end_offset_exclusive(), 0);
+    }
+
+    #[test]
+    fn the_watermark_shows_the_beginning_of_the_next_batch_and_of_no_other() {
+        let mut log = Log::default();
+        append(&mut log, 3, 0);
+        append(&mut log, 2, 0);
+        log.enter_next_batch(4);
+        assert_eq!((offsets(&log, 0, u64::MAX), log.entered_end_offset_exclusive()), ((vec![], 0), None));
+        log.enter_next_batch(2);
+        assert_eq!((offsets(&log, 0, u64::MAX), log.entered_end_offset_exclusive()), ((vec![0, 1], 2), Some(3)));
+        assert_eq!(offsets(&log, 1, 2), (vec![1], 2));
+        log.enter_next_batch(1);
+        assert_eq!(log.durable_end_offset_exclusive(), 2, "it never goes back");
+        make_durable(&mut log, 3);
+        assert_eq!((offsets(&log, 0, u64::MAX), log.entered_end_offset_exclusive()), ((vec![0, 1, 2], 3), None));
+        assert_eq!(log.end_offset_exclusive(), 5);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The reference Lakestream Store, in memory: per bucket a log and, for key tables, a changelog and key-value state;
-//! per table a registry of lake snapshots; retention.
+//! per table a registry of lake snapshots; retention of log and of partitions; snapshots of key-value state.
 //!
 //! How it is built: every part of the state knows what of it is durable, so a crash loses exactly the writes that were
 //! not acked (L1). One sync makes a bucket's batches durable in order, then their acks leave. It must never know the
@@ -8,10 +8,12 @@
 mod bucket;
 mod changelog;
 mod early_ack;
+mod key_snapshots;
 mod layout;
 mod loading;
 mod log;
 mod observe;
+mod partitions;
 mod registry;
 mod retention;
 mod stale_replica;
@@ -25,7 +27,7 @@ use std::rc::Rc;
 
 use async_trait::async_trait;
 
-use self::bucket::Admission;
+use self::bucket::{Admission, Bucket};
 use self::early_ack::DiskImage;
 pub(crate) use self::loading::is_promoted;
 use self::retention::Guard;
@@ -33,9 +35,9 @@ use self::stale_replica::StaleReplica;
 use self::tables::{Table, Tables};
 use crate::config::StoreConfig;
 use crate::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FetchedLog, Host,
-    LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, Observation, RegisteredSnapshots, Row, Store, StoreTable,
-    TableId, TablePath, TableSchema, TieredOffsets,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FailureCode, FetchedLog, Host,
+    KeyRows, KeySnapshot, LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, Observation, RegisteredSnapshots, Row,
+    Store, StoreTable, TableId, TablePath, TableSchema, TieredOffsets,
 };
 use crate::defects::{Defect, Defects};
 use crate::points::Point;
@@ -80,7 +82,8 @@ impl InMemoryStore {
     async fn sync(&self, table_id: TableId, bucket: &BucketId, up_to_offset_exclusive: u64) -> Result<(), Failure> {
         // Planted bug ack-before-durable: what is in memory passes for durable.
         if !self.defects.has(Defect::AckBeforeDurable) {
-            self.environment.sleep_ms(self.config.sync_ms).await;
+            let passed_ms = self.show_half_an_update(table_id, bucket, up_to_offset_exclusive).await;
+            self.environment.sleep_ms(self.config.sync_ms - passed_ms).await;
         }
         let mut tables = self.tables.borrow_mut();
         let bucket = tables.get_mut(table_id).ok().and_then(|table| table.buckets.get_mut(bucket));
@@ -99,9 +102,32 @@ impl InMemoryStore {
         }
     }
 
+    /// The beginning of a sync of a batch with updates: the high watermark makes a stop inside it, between −U and +U, and
+    /// what is shown ends there for the rest of the sync. Returns how many milliseconds it took.
+    async fn show_half_an_update(&self, table_id: TableId, bucket: &BucketId, end_offset_exclusive: u64) -> u64 {
+        let stop = |tables: &Tables| tables.get(table_id).ok()?.buckets.get(bucket)?.stop_within(end_offset_exclusive);
+        let Some(stop) = stop(&self.tables.borrow()) else { return 0 };
+        let beginning_ms = self.config.sync_ms / 4;
+        self.environment.sleep_ms(beginning_ms).await;
+        let mut tables = self.tables.borrow_mut();
+        if let Some(bucket) = tables.get_mut(table_id).ok().and_then(|table| table.buckets.get_mut(bucket)) {
+            bucket.show_up_to(stop);
+            self.environment.reached(Point::WatermarkInUpdate);
+        }
+        beginning_ms
+    }
+
     /// Retention's loop; it never ends.
-    async fn expire_log_for_ever(&self) {
-        let Some(log_ttl_ms) = self.config.log_ttl_ms else { return std::future::pending().await };
+    async fn expire_for_ever(&self) {
+        loop {
+            self.environment.sleep_ms(self.config.retention_interval_ms.max(1)).await;
+            self.expire_log();
+            self.expire_partitions();
+        }
+    }
+
+    /// One look at all logs, if any log ever gets old.
+    fn expire_log(&self) {
         let guard = match &self.defects {
             // Planted bug ttl-before-tier: age alone decides.
             defects if defects.has(Defect::TtlBeforeTier) => Guard::Nothing,
@@ -109,17 +135,41 @@ impl InMemoryStore {
             defects if defects.has(Defect::RetentionByTiered) => Guard::Tiered,
             _ => Guard::Readable,
         };
-        loop {
-            self.environment.sleep_ms(self.config.retention_interval_ms.max(1)).await;
-            if let Some(arrived_before_ms) = self.environment.now_ms().checked_sub(log_ttl_ms) {
-                let expired = retention::expire_log(&mut self.tables.borrow_mut(), arrived_before_ms, guard);
-                if expired.trimmed {
-                    self.environment.reached(Point::LogTrimmed);
-                }
-                if expired.held_back {
-                    self.environment.reached(Point::LogHeldBack);
-                }
+        let ttl_ms = self.config.log_ttl_ms;
+        let Some(arrived_before_ms) = ttl_ms.and_then(|ttl_ms| self.environment.now_ms().checked_sub(ttl_ms)) else {
+            return;
+        };
+        let expired = retention::expire_log(&mut self.tables.borrow_mut(), arrived_before_ms, guard);
+        if expired.trimmed {
+            self.environment.reached(Point::LogTrimmed);
+        }
+        if expired.held_back {
+            self.environment.reached(Point::LogHeldBack);
+        }
+    }
+
+    /// One look at the partitions of all tables.
+    fn expire_partitions(&self) {
+        // Planted bug partition-drop-before-tier: a partition goes with what the lake does not have yet.
+        let guarded = !self.defects.has(Defect::PartitionDropBeforeTier);
+        for table in self.tables.borrow_mut().iter_mut() {
+            let left = table.expire_partitions(guarded);
+            if left.gone > 0 {
+                self.environment.reached(Point::PartitionExpired);
             }
+            if left.held_back > 0 {
+                self.environment.reached(Point::PartitionHeldBack);
+            }
+        }
+    }
+
+    /// Tells the points that a refused append has come to.
+    fn tell_refusal(&self, failure: &Failure) {
+        match failure.code {
+            // That a later batch of its writer is durable is all that a batch is rejected for.
+            FailureCode::Rejected => self.environment.reached(Point::AppendOvertaken),
+            FailureCode::Unsupported => self.environment.reached(Point::PartitionClosed),
+            _ => {}
         }
     }
 
@@ -203,8 +253,8 @@ impl Store for InMemoryStore {
         let (table_id, bucket) = (request.table_id, request.bucket.clone());
         let (writer_id, batch_sequence) = (request.writer_id, request.batch_sequence);
         let now_ms = self.environment.now_ms();
-        let admission = self.tables.borrow_mut().get_mut(table_id)?.append(request, now_ms, &self.defects)?;
-        match admission {
+        let admission = self.tables.borrow_mut().get_mut(table_id)?.append(request, now_ms, &self.defects);
+        match admission.inspect_err(|failure| self.tell_refusal(failure))? {
             Admission::Durable(ack) => {
                 self.environment.reached(Point::AppendRepeated);
                 Ok(ack)
@@ -230,6 +280,10 @@ impl Store for InMemoryStore {
     ) -> Result<FetchedLog, Failure> {
         self.read(table_id, |table| {
             table.layout.check_bucket(bucket)?;
+            let start_is_known = |bucket: &Bucket| start_offset_inclusive >= bucket.log_start_offset_inclusive();
+            if table.has_expired(bucket) && !table.buckets.get(bucket).is_some_and(start_is_known) {
+                self.environment.reached(Point::ExpiredPartitionRead);
+            }
             match table.buckets.get(bucket) {
                 Some(bucket) => bucket.fetch_log(start_offset_inclusive, end_offset_exclusive),
                 None => Ok(FetchedLog { records: Vec::new(), next_offset_inclusive: start_offset_inclusive }),
@@ -243,6 +297,7 @@ impl Store for InMemoryStore {
                 bucket: bucket_id.clone(),
                 log_start_offset_inclusive: bucket.log_start_offset_inclusive(),
                 log_end_offset_exclusive: bucket.log_end_offset_exclusive(),
+                has_expired: table.has_expired(bucket_id),
             });
             Ok(offsets.collect())
         })
@@ -252,6 +307,9 @@ impl Store for InMemoryStore {
         self.read(table_id, |table| {
             table.layout.check_bucket(bucket)?;
             table.layout.check_key(key)?;
+            if table.has_expired(bucket) {
+                self.environment.reached(Point::ExpiredPartitionRead);
+            }
             let Some(bucket) = table.buckets.get(bucket) else { return Ok(None) };
             let row = match table.layout.key_positions() {
                 Some(key_positions) if self.defects.has(Defect::LookupBehindScan) => {
@@ -261,6 +319,31 @@ impl Store for InMemoryStore {
             };
             Ok(row.cloned())
         })
+    }
+
+    async fn take_key_snapshot(&self, table_id: TableId, bucket: &BucketId) -> Result<KeySnapshot, Failure> {
+        let (mut tables, now_ms) = (self.tables.borrow_mut(), self.environment.now_ms());
+        let (snapshot, collected) = tables.get_mut(table_id)?.take_key_snapshot(bucket, now_ms, &self.defects)?;
+        if collected {
+            self.environment.reached(Point::KeySnapshotCollected);
+        }
+        Ok(snapshot)
+    }
+
+    async fn read_key_snapshot(
+        &self,
+        table_id: TableId,
+        snapshot_id: u64,
+        rows_read: u64,
+        max_rows: u64,
+    ) -> Result<KeyRows, Failure> {
+        let now_ms = self.environment.now_ms();
+        self.tables.borrow_mut().get_mut(table_id)?.read_key_snapshot(snapshot_id, rows_read, max_rows, now_ms)
+    }
+
+    async fn release_key_snapshot(&self, table_id: TableId, snapshot_id: u64) -> Result<(), Failure> {
+        self.tables.borrow_mut().get_mut(table_id)?.key_snapshots.release(snapshot_id);
+        Ok(())
     }
 
     async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {
@@ -298,7 +381,12 @@ impl Store for InMemoryStore {
     }
 
     async fn register_source_snapshot(&self, table_id: TableId, snapshot: LakeSnapshot) -> Result<(), Failure> {
-        self.tables.borrow_mut().get_mut(table_id)?.register_source(snapshot, &self.defects)
+        let mut tables = self.tables.borrow_mut();
+        let table = tables.get_mut(table_id)?;
+        if table.registry.readable().is_some_and(|registered| registered.snapshot_id == snapshot.snapshot_id) {
+            self.environment.reached(Point::PromotionWasRegistered);
+        }
+        table.register_source(snapshot, &self.defects)
     }
 
     async fn registered_snapshots(&self, table_id: TableId) -> Result<RegisteredSnapshots, Failure> {
@@ -331,6 +419,6 @@ impl Host for InMemoryStore {
     }
 
     async fn run(&self) {
-        futures::join!(self.expire_log_for_ever(), self.sync_in_background_for_ever(), self.copy_for_ever());
+        futures::join!(self.expire_for_ever(), self.sync_in_background_for_ever(), self.copy_for_ever());
     }
 }

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::contract::Row;
 
-/// What a volatile batch makes of a key.
+/// What a record of the tail makes of a key.
 #[derive(Clone, Debug)]
 struct Volatile {
-    /// The batch, by its base offset.
-    base_offset_inclusive: u64,
+    /// The record: for an update its +U.
+    offset: u64,
     /// The row from then on; `None` where the key is deleted.
     row: Option<Row>,
 }
@@ -42,19 +42,20 @@ impl KeyState {
         }
     }
 
-    /// Records a change by the batch with this base offset; `None` deletes the key.
-    pub fn stage(&mut self, base_offset_inclusive: u64, key: Row, row: Option<Row>) {
-        let volatile = Volatile { base_offset_inclusive, row };
+    /// Records the change that the record at this offset makes; `None` deletes the key.
+    pub fn stage(&mut self, offset: u64, key: Row, row: Option<Row>) {
+        let volatile = Volatile { offset, row };
         self.overlay.insert(key.clone(), volatile.clone());
         self.pending.push_back((key, volatile));
     }
 
-    /// Makes the changes of all batches that begin before this offset durable, together with the batches themselves.
+    /// Makes the changes of all records before this offset durable, together with the records themselves: between −U
+    /// and +U the row before is still the one that readers see.
     pub fn make_durable(&mut self, up_to_offset_exclusive: u64) {
-        while let Some((key, Volatile { base_offset_inclusive, row })) =
-            self.pending.pop_front_if(|(_, volatile)| volatile.base_offset_inclusive < up_to_offset_exclusive)
+        while let Some((key, Volatile { offset, row })) =
+            self.pending.pop_front_if(|(_, volatile)| volatile.offset < up_to_offset_exclusive)
         {
-            if self.overlay.get(&key).is_some_and(|newest| newest.base_offset_inclusive <= base_offset_inclusive) {
+            if self.overlay.get(&key).is_some_and(|newest| newest.offset <= offset) {
                 self.overlay.remove(&key);
             }
             match row {
@@ -67,6 +68,11 @@ impl KeyState {
     /// A state of these rows, by key, all of them durable.
     pub fn loaded(rows: BTreeMap<Row, Row>) -> Self {
         Self { durable: rows, ..Self::default() }
+    }
+
+    /// The durable rows, by key.
+    pub fn durable_rows(&self) -> &BTreeMap<Row, Row> {
+        &self.durable
     }
 
     /// How many keys have a durable row.

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bucket::{Admission, Bucket, widen};
+use super::key_snapshots::KeySnapshots;
 use super::layout::Layout;
 use super::loading::Loading;
+use super::partitions::{self, Expired};
 use super::registry::Registry;
 use crate::contract::{
     AppendRequest, BUCKET, BUCKET_KEY, BucketId, Column, Failure, FailureCode, Mutation, StoreTable, TableId,
@@ -29,6 +31,10 @@ pub(super) struct Table {
     pub registry: Registry,
     /// What became of bulk loads of its state.
     pub loading: Loading,
+    /// The partitions that have left the store.
+    pub expired: Expired,
+    /// Its snapshots of key-value state.
+    pub key_snapshots: KeySnapshots,
 }
 
 impl Table {
@@ -45,6 +51,9 @@ impl Table {
                     self.definition.path
                 ),
             ));
+        }
+        if self.has_expired(&request.bucket) {
+            return self.late_answer(&request);
         }
         if let Some(column_count) = self.layout.widened_column_count() {
             for mutation in &mut request.mutations {
@@ -92,6 +101,7 @@ impl Table {
     pub fn widen_rows(&mut self) {
         if let Some(column_count) = self.layout.widened_column_count() {
             self.buckets.values_mut().for_each(|bucket| bucket.widen(column_count));
+            self.key_snapshots.rows_mut().for_each(|row| widen(row, column_count));
         }
     }
 
@@ -121,6 +131,7 @@ impl Table {
                 )));
             }
         }
+        partitions::kept(&schema)?;
         self.definition.schema = Arc::new(schema);
         Ok(())
     }
@@ -143,6 +154,7 @@ impl Tables {
             return Err(Failure::definite(FailureCode::AlreadyExists, message));
         }
         let layout = Layout::new(schema)?;
+        partitions::kept(schema)?;
         self.ids_given += 1;
         let table_id = TableId(self.ids_given);
         let schema = Arc::new(schema.clone());
@@ -153,6 +165,8 @@ impl Tables {
             buckets: BTreeMap::new(),
             registry: Registry::default(),
             loading: Loading::default(),
+            expired: Expired::default(),
+            key_snapshots: KeySnapshots::default(),
         };
         self.ids.insert(path.clone(), table_id);
         self.by_id.insert(table_id, table);

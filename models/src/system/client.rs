@@ -278,7 +278,7 @@ impl Client {
     }
 
     /// The answer of a statement that goes nowhere.
-    fn refused(&self, refusal: Refusal, path: &TablePath) -> Failure {
+    pub(super) fn refused(&self, refusal: Refusal, path: &TablePath) -> Failure {
         if let Some(point) = refusal.point() {
             self.lake.environment.reached(point);
         }

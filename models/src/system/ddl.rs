@@ -77,7 +77,7 @@ impl Client {
             Part::Whole => opened,
             Part::Branch(branch) => self.patience.read(async || opened.on_branch(&branch).await).await?,
             Part::RealTime if opened.schema().lakestream_enabled() => opened,
-            Part::RealTime => return Err(Refusal::NotInTheMode.failure(&table)),
+            Part::RealTime => return Err(self.refused(Refusal::NotInTheMode, &table)),
             Part::SystemTable(_) | Part::Nothing => return Err(Refusal::NoSuchName.failure(path)),
         };
         let layout = Some(LayoutToken::of(opened.schema()).to_string());

@@ -90,7 +90,7 @@ impl RetryBudget<'_> {
         if !failure.is_transient() || self.retries_left == 0 {
             return false;
         }
-        self.patience.environment.reached(Point::ReadRetried);
+        self.patience.environment.reached(Point::CallRetried);
         self.retries_left -= 1;
         self.patience.environment.sleep_ms(self.next_wait_ms).await;
         self.next_wait_ms = self.next_wait_ms.saturating_mul(2);

@@ -145,14 +145,8 @@ impl Promotion<'_> {
     /// Steps 3 and 4: what the snapshot contains becomes the table's state, if it has one, and its history.
     async fn hand_over(&mut self, table: &StoreTable, snapshot: &Snapshot) -> Result<(), Failure> {
         let (client, table_id) = (self.client, table.table_id);
-        let registered = async || client.store_tools.registered_snapshots(table_id).await;
-        let registered = client.patience.read(registered).await.map_err(of_the_store)?.tiered;
-        let registered = registered.map(|registered| registered.snapshot_id);
-        // An earlier call came this far, perhaps with other partitions: what is loaded already is not loaded again, and
-        // what it registered gives way to what is asked for now.
-        if !table.schema.lakestream_enabled() && registered == Some(snapshot.id) {
-            client.lake.environment.reached(Point::PromotionWasRegistered);
-        }
+        // An earlier call may have come this far, perhaps with other partitions: what is loaded already is not loaded
+        // again, and what it registered gives way to what is asked for now.
         let source = if table.schema.has_primary_key() {
             self.load(table, snapshot).await?
         } else {

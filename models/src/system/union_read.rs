@@ -151,6 +151,8 @@ impl<'a> UnionSource<'a> {
         // Start offsets do not depend on the filter: a bucket whose lake files are all pruned is as tiered as before.
         let needed = buckets.into_iter().filter(|offsets| only_bucket.is_none_or(|bucket| *bucket == offsets.bucket));
         let needed: Vec<BucketOffsets> = needed.collect();
+        let in_store = needed.iter().filter(|offsets| !offsets.has_expired);
+        let in_store: BTreeSet<PartitionValues> = in_store.map(|offsets| offsets.bucket.partition.clone()).collect();
         let is_trimmed =
             |offsets: &BucketOffsets| lake.start_offset_inclusive(&offsets.bucket) < offsets.log_start_offset_inclusive;
         if needed.iter().any(is_trimmed) {
@@ -175,8 +177,7 @@ impl<'a> UnionSource<'a> {
         let defects = &self.client.lake.defects;
         // Planted bug lake-only-partition-missing: only partitions that the store has are returned.
         if defects.has(Defect::LakeOnlyPartitionMissing) {
-            let stored: BTreeSet<&PartitionValues> = tail.iter().map(|(bucket, _)| &bucket.partition).collect();
-            lake_rows.retain(|bucket, _| stored.contains(&bucket.partition));
+            lake_rows.retain(|bucket, _| in_store.contains(&bucket.partition));
         }
         // Planted bug merge-drops-tail: the merge stops when the lake's side ends.
         if defects.has(Defect::MergeDropsTail) && self.table.schema().has_primary_key() {

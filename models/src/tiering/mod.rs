@@ -29,6 +29,7 @@
 //! L7). Registration in the store only repeats what the lake says; when it is lost, the next round does it again.
 
 mod coordinator;
+mod key_snapshot;
 mod lake_columns;
 mod layout;
 pub mod mapping;

@@ -56,6 +56,7 @@ mod tests {
             bucket: BucketId::unpartitioned(bucket),
             log_start_offset_inclusive: start,
             log_end_offset_exclusive: end,
+            has_expired: false,
         }
     }
 

@@ -24,6 +24,8 @@ pub(super) struct LogReader<'a> {
     pub(super) keyed: bool,
     /// Whether rows of a bucket of the log may lie anywhere in the lake.
     pub(super) bucket_unaware: bool,
+    /// Whether a bucket that the lake has nothing of is read as state, where that is shorter.
+    pub(super) begins_with_state: bool,
     pub(super) layout: RowLayout,
     /// How many cells a row has in the definition that the layout was made from.
     pub(super) column_count: usize,
@@ -43,9 +45,9 @@ pub(super) struct ReadLog {
 impl LogReader<'_> {
     /// Reads one piece of each range in turn, so that no bucket waits for a longer one, until all is read or
     /// `max_round_ms` have passed since `began_ms`. At least one piece is read.
-    pub(super) async fn read(&self, ranges: Vec<SplitRange>, began_ms: u64) -> Result<ReadLog, Failure> {
+    pub(super) async fn read(&self, mut ranges: Vec<SplitRange>, began_ms: u64) -> Result<ReadLog, Failure> {
         let end_ms = began_ms.saturating_add(self.config.max_round_ms);
-        let mut read = ReadLog::default();
+        let mut read = self.read_key_snapshots(&mut ranges).await?;
         let mut unread = VecDeque::from(ranges);
         while let Some(mut range) = unread.pop_front() {
             let fetched = self.fetch(&range).await?;
@@ -92,25 +94,34 @@ impl LogReader<'_> {
                 record.row = record.row.project(&Vec::from_iter(0..self.column_count));
             }
         }
-        // The store answers in its newest version. A row that is wider than the layout knows would lose cells (L13).
-        if let Some(wider) = fetched.records.iter().find(|record| record.row.cells().len() != self.column_count) {
-            self.environment.reached(Point::RowsOutgrewRound);
-            return Err(Failure::invalid(format!(
-                "expected rows of {} cells, found one of {}; the table got columns since the round began",
-                self.column_count,
-                wider.row.cells().len()
-            )));
-        }
+        fetched.records.iter().try_for_each(|record| self.expect_known_columns(&record.row))?;
         Ok(fetched)
     }
 
-    fn take(&self, bucket: &BucketId, fetched: FetchedLog, read: &mut ReadLog) {
+    /// The store answers in its newest version. A row that is wider than the layout knows would lose cells (L13).
+    pub(super) fn expect_known_columns(&self, row: &Row) -> Result<(), Failure> {
+        if row.cells().len() == self.column_count {
+            return Ok(());
+        }
+        self.environment.reached(Point::RowsOutgrewRound);
+        Err(Failure::invalid(format!(
+            "expected rows of {} cells, found one of {}; the table got columns since the round began",
+            self.column_count,
+            row.cells().len()
+        )))
+    }
+
+    fn take(&self, bucket: &BucketId, mut fetched: FetchedLog, read: &mut ReadLog) {
         // Planted bug empty-batch-stuck: progress is taken from the records, so batches without any are no progress.
         if self.defects.has(Defect::EmptyBatchStuck) && fetched.records.is_empty() {
             return;
         }
         if fetched.records.is_empty() {
             self.environment.reached(Point::EmptyBatchesRead);
+        }
+        // Planted bug update-pair-split: an update happens at its −U, so a range that begins with +U has had it.
+        if self.defects.has(Defect::UpdatePairSplit) && self.keyed {
+            split_pairs(&mut fetched.records, !read.advanced.contains_key(bucket));
         }
         // A fetch without records is progress all the same: its batches changed nothing (F5).
         read.advanced.insert(bucket.clone(), fetched.next_offset_inclusive);
@@ -130,5 +141,15 @@ impl LogReader<'_> {
         if changes.peek().is_some() {
             read.changes.entry(bucket.clone()).or_default().extend(changes);
         }
+    }
+}
+
+/// Planted bug update-pair-split: a −U that ends a piece is a delete, and a +U that begins a range is left out.
+fn split_pairs(records: &mut Vec<LogRecord>, begins_range: bool) {
+    if begins_range && records.first().is_some_and(|first| first.kind == RowKind::UpdateAfter) {
+        records.remove(0);
+    }
+    if let Some(last) = records.last_mut().filter(|last| last.kind == RowKind::UpdateBefore) {
+        last.kind = RowKind::Delete;
     }
 }

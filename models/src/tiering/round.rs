@@ -114,6 +114,8 @@ impl Round<'_> {
             keyed: definition.has_primary_key(),
             bucket_unaware: definition.bucket_count().is_none(),
             column_count: definition.columns.len(),
+            // The history of a promoted table is in its state, and in the lake already.
+            begins_with_state: definition.has_primary_key() && self.assignment.table.source_snapshot_id.is_none(),
             layout: RowLayout::between(self.path(), definition, table.schema())?,
         };
         reader.read(ranges, began_ms).await

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use models::config::{CatalogConfig, ClientConfig, STORE_IDENTIFIER, StoreConfig};
 use models::contract::{
     AppendAck, AppendRequest, BucketId, BucketOffsets, Column, ColumnChange, Coordinator, Environment, Failure,
-    FailureCode, FetchedLog, LAKESTREAM_ENABLED, LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, Output,
-    RegisteredSnapshots, RoundEnd, Row, RowKind, RowSet, Statement, Store, StoreTable, TIERING_COMMIT_USER, TableId,
-    TablePath, TableSchema, TieredOffsets, TieringAssignment,
+    FailureCode, FetchedLog, KeyRows, KeySnapshot, LAKESTREAM_ENABLED, LakeRegistration, LakeSnapshot, LoadBegun,
+    LoadSource, Output, RegisteredSnapshots, RoundEnd, Row, RowKind, RowSet, Statement, Store, StoreTable,
+    TIERING_COMMIT_USER, TableId, TablePath, TableSchema, TieredOffsets, TieringAssignment,
 };
 use models::contract::{Host, OFFSETS_PROPERTY};
 use models::defects::{Defect, Defects};
@@ -164,6 +164,24 @@ impl Store for FaultyStore {
 
     async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure> {
         self.reached().lookup(table_id, bucket, key).await
+    }
+
+    async fn take_key_snapshot(&self, table_id: TableId, bucket: &BucketId) -> Result<KeySnapshot, Failure> {
+        self.reached().take_key_snapshot(table_id, bucket).await
+    }
+
+    async fn read_key_snapshot(
+        &self,
+        table_id: TableId,
+        snapshot_id: u64,
+        rows_read: u64,
+        max_rows: u64,
+    ) -> Result<KeyRows, Failure> {
+        self.reached().read_key_snapshot(table_id, snapshot_id, rows_read, max_rows).await
+    }
+
+    async fn release_key_snapshot(&self, table_id: TableId, snapshot_id: u64) -> Result<(), Failure> {
+        self.reached().release_key_snapshot(table_id, snapshot_id).await
     }
 
     async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {

@@ -47,7 +47,7 @@ async fn a_client_that_dies_behind_any_call_leaves_nothing_that_the_next_call_ca
             let context = format!("key {primary_key}, cut behind call {cut_at}");
             if world.promote_interrupted(cut_at, crash()).await.is_some() {
                 // It had fewer calls than that.
-                assert!(cut_at > if keyed { 9 } else { 4 }, "{context}");
+                assert!(cut_at > if keyed { 8 } else { 3 }, "{context}");
                 expect_whole(&world, keyed, &HISTORY, &context).await;
                 break;
             }
@@ -57,7 +57,7 @@ async fn a_client_that_dies_behind_any_call_leaves_nothing_that_the_next_call_ca
             if !in_store {
                 // Enabling by hand works only if all of the history is there.
                 let enabled = world.execute(json!({"enable": {"table": "db.t"}})).await.is_ok();
-                assert!(!enabled || cut_at + 1 >= if keyed { 9 } else { 4 }, "{context}");
+                assert!(!enabled || cut_at + 1 >= if keyed { 8 } else { 3 }, "{context}");
             }
             message(world.promote().await);
             expect_whole(&world, keyed, &HISTORY, &context).await;

@@ -10,8 +10,9 @@ use futures::future::LocalBoxFuture;
 use models::config::{CatalogConfig, ClientConfig, CoordinatorConfig, StoreConfig, WorkerConfig};
 use models::contract::{
     AppendAck, AppendRequest, BucketId, BucketOffsets, Column, ColumnChange, Coordinator, Environment, Failure,
-    FetchedLog, Host, LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, Output, RegisteredSnapshots, RoundEnd,
-    Row, Statement, Store, StoreTable, TableId, TablePath, TableSchema, TieredOffsets, TieringAssignment, Value,
+    FetchedLog, Host, KeyRows, KeySnapshot, LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, Output,
+    RegisteredSnapshots, RoundEnd, Row, Statement, Store, StoreTable, TableId, TablePath, TableSchema, TieredOffsets,
+    TieringAssignment, Value,
 };
 use models::defects::{Defect, Defects};
 use models::paimon::object_stores::MemoryObjectStore;
@@ -114,6 +115,21 @@ impl Store for Interrupted<InMemoryStore> {
     }
     async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure> {
         through!(self, lookup(table_id, bucket, key))
+    }
+    async fn take_key_snapshot(&self, table_id: TableId, bucket: &BucketId) -> Result<KeySnapshot, Failure> {
+        through!(self, take_key_snapshot(table_id, bucket))
+    }
+    async fn read_key_snapshot(
+        &self,
+        table_id: TableId,
+        snapshot_id: u64,
+        rows_read: u64,
+        max_rows: u64,
+    ) -> Result<KeyRows, Failure> {
+        through!(self, read_key_snapshot(table_id, snapshot_id, rows_read, max_rows))
+    }
+    async fn release_key_snapshot(&self, table_id: TableId, snapshot_id: u64) -> Result<(), Failure> {
+        through!(self, release_key_snapshot(table_id, snapshot_id))
     }
     async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {
         through!(self, register_lake_snapshot(table_id, registration))

@@ -75,7 +75,8 @@ pub async fn append_table(store: &InMemoryStore) -> TableId {
     .await
 }
 
-async fn create(store: &InMemoryStore, schema: &str) -> TableId {
+/// `db.t` with this schema.
+pub async fn create(store: &InMemoryStore, schema: &str) -> TableId {
     let schema: TableSchema = serde_json::from_str(schema).unwrap();
     store.create_table(&path(), &schema).await.unwrap().table_id
 }

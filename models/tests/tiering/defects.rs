@@ -7,12 +7,13 @@ use models::contract::{
     Column, ColumnChange, Coordinator, DataType, Filter, Host, LakeSnapshot, OFFSETS_PROPERTY, RoundEnd, Row, Store,
     StoreTable, TableSchema, TieredOffsets, Value,
 };
-use models::defects::Defect;
+use models::defects::{Defect, Defects};
 use models::paimon::{Catalog, FilesystemCatalog, LakeAccess, PaimonTable};
 
 use crate::faults::{CutOffAfterCommit, FaultyStore};
 use crate::fixture::{
-    World, append_schema, bucket, delete, key_schema, lake_of, no_options, only, path, put, row, rows, run_for,
+    MAX_ROUND_MS, World, append_schema, bucket, delete, key_schema, lake_of, no_options, only, path, put, row, rows,
+    run_for,
 };
 use crate::hand_out::{HandOut, Setup};
 
@@ -58,9 +59,10 @@ async fn empty_batch_stuck_never_reaches_the_end_of_the_log() {
     let world = World::new();
     let table = world.create(&key_schema()).await;
     world.append_to(&table, bucket(), vec![put(1, 1)]).await;
+    Setup::plain(&world).round(&world, &table, 1).await;
     world.append_to(&table, bucket(), vec![delete(7)]).await;
     world.append_to(&table, bucket(), vec![delete(7)]).await;
-    for epoch in 1..4 {
+    for epoch in 2..5 {
         Setup::plain(&world).with_defects(only(Defect::EmptyBatchStuck)).round(&world, &table, epoch).await;
     }
     assert!(world.lake_offsets().await[&bucket()] < world.log_ends(&table).await[&bucket()]);
@@ -250,4 +252,25 @@ async fn backoff_unbounded_waits_twice_as_long_after_each_failure() {
     }
     assert!(rounds[0] < 8, "{rounds:?}");
     assert_eq!(rounds[1..], [0, 8], "two other bugs");
+}
+
+/// What the lake holds after a round that was cut short between the halves of an update, and the one after it.
+async fn after_half_an_update(defects: Defects) -> Vec<Row> {
+    let world = World::new();
+    let table = world.create(&key_schema()).await;
+    world.append_to(&table, bucket(), vec![put(1, 10)]).await;
+    Setup::plain(&world).round(&world, &table, 1).await;
+    world.append_to(&table, bucket(), vec![put(2, 20), put(1, 11)]).await;
+    for (epoch, end) in [(2, RoundEnd::Failed), (3, RoundEnd::Finished)] {
+        let slow = FaultyStore { fetch_ms: MAX_ROUND_MS, ..FaultyStore::of(world.store.clone(), &world.environment) };
+        let setup = Setup::plain(&world).with_store(Rc::new(slow)).with_defects(defects.clone());
+        assert_eq!(setup.round(&world, &table, epoch).await, end);
+    }
+    world.lake_rows().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn update_pair_split_loses_the_key_whose_update_a_range_ends_within() {
+    assert_eq!(after_half_an_update(only(Defect::UpdatePairSplit)).await, [row(2, 20)]);
+    assert_eq!(after_half_an_update(Defects::none()).await, [row(1, 11), row(2, 20)]);
 }

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use models::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FailureCode, FetchedLog,
-    LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, ObjectStore, RegisteredSnapshots, Row, Store, StoreTable,
-    TableId, TablePath, TableSchema, TieredOffsets,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Environment, Failure, FailureCode, FetchedLog, KeyRows,
+    KeySnapshot, LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, ObjectStore, RegisteredSnapshots, Row, Store,
+    StoreTable, TableId, TablePath, TableSchema, TieredOffsets,
 };
 
 /// A store behind a network.
@@ -143,6 +143,24 @@ impl Store for FaultyStore {
 
     async fn lookup(&self, table_id: TableId, bucket: &BucketId, key: &Row) -> Result<Option<Row>, Failure> {
         self.inner.lookup(table_id, bucket, key).await
+    }
+
+    async fn take_key_snapshot(&self, table_id: TableId, bucket: &BucketId) -> Result<KeySnapshot, Failure> {
+        self.inner.take_key_snapshot(table_id, bucket).await
+    }
+
+    async fn read_key_snapshot(
+        &self,
+        table_id: TableId,
+        snapshot_id: u64,
+        rows_read: u64,
+        max_rows: u64,
+    ) -> Result<KeyRows, Failure> {
+        self.inner.read_key_snapshot(table_id, snapshot_id, rows_read, max_rows).await
+    }
+
+    async fn release_key_snapshot(&self, table_id: TableId, snapshot_id: u64) -> Result<(), Failure> {
+        self.inner.release_key_snapshot(table_id, snapshot_id).await
     }
 
     async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure> {

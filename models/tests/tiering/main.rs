@@ -6,6 +6,7 @@ mod defects;
 mod faults;
 mod fixture;
 mod hand_out;
+mod key_snapshots;
 mod lifecycle;
 mod readable;
 mod rounds;

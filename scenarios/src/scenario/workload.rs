@@ -72,6 +72,10 @@ pub struct TableGroup {
     /// The share that is partitioned by `dt`.
     #[serde(default = "never")]
     pub partitioned_permille: Permille,
+    /// The share of partitioned tables whose oldest partition leaves the store for the lake, once the newest is there
+    /// and nobody has to write to the oldest any more.
+    #[serde(default = "never")]
+    pub expiring_permille: Permille,
     /// The share of append tables without a number of buckets: whatever is written lies in bucket 0 (L10).
     #[serde(default = "never")]
     pub unaware_permille: Permille,

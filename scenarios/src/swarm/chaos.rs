@@ -224,9 +224,11 @@ fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, at_ms: u64) -> 
         TableKind::Append => Write::Insert,
         TableKind::Key => turn.place.pick_weighted("write", 0, &mix.writes).copied().unwrap_or(Write::Insert),
     };
+    // Now and then somebody is late, and the partition may be gone.
+    let leaving = table.leaving_partition().filter(|_| !early && turn.place.chance("late", 0, 60));
     match write {
         Write::Insert => {
-            let rows = table.rows(turn, count, early, None);
+            let rows = table.rows(turn, count, early && leaving.is_none(), leaving);
             Statement::insert(table.base(), columns::written(run, &table.path, rows, turn.place, at_ms))
         }
         Write::Delete => Statement::delete(table.base(), table.keys(turn.place, count, early)),

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use models::contract::{
-    BUCKET, BUCKET_KEY, Column, DataType, Filter, LAKESTREAM_ENABLED, Row, RowSet, TablePath, TableSchema, TableView,
-    Value,
+    BUCKET, BUCKET_KEY, Column, DataType, Filter, LAKESTREAM_ENABLED, PARTITION_RETENTION, Row, RowSet, TablePath,
+    TableSchema, TableView, Value,
 };
 
 use super::session::Turn;
@@ -41,6 +41,9 @@ pub(super) struct Table {
     day_type: DataType,
     /// The values of `dt`; empty where the table has no partitions.
     partitions: Vec<Value>,
+    /// Whether the first of them leaves the store: the early half of the chaos phase does not write to the last one, and
+    /// all after it not to the first one.
+    expires: bool,
     /// The values of `v`.
     values: Vec<Value>,
     /// Ids are below this.
@@ -75,6 +78,7 @@ const SMALL_APPEND: TableGroup = TableGroup {
     kind: TableKind::Append,
     count: Range::new(1, 1),
     partitioned_permille: crate::scenario::Permille(0),
+    expiring_permille: crate::scenario::Permille(0),
     unaware_permille: crate::scenario::Permille(0),
     deletion_vectors_permille: crate::scenario::Permille(0),
     buckets: Range::new(1, 2),
@@ -163,19 +167,24 @@ impl Table {
         if enabled {
             options.insert(LAKESTREAM_ENABLED.to_owned(), "true".to_owned());
         }
+        let partitions = if partitioned { place.between_inclusive("partitions", 0, 2, 4) } else { 0 };
+        let expires = partitioned && place.chance("expires", 0, group.expiring_permille.0);
+        if expires {
+            options.insert(PARTITION_RETENTION.to_owned(), (partitions - 1).to_string());
+        }
         let schema = TableSchema {
             columns,
             primary_key: keyed(is_key, if partitioned { &["id", "dt"] } else { &["id"] }),
             partition_keys: keyed(partitioned, &["dt"]),
             options,
         };
-        let partitions = if partitioned { place.between_inclusive("partitions", 0, 2, 4) } else { 0 };
         Self {
             path: TablePath::new("db", name),
             columns: schema.column_names(),
             key_columns: schema.primary_key.iter().map(|name| Arc::from(name.as_str())).collect(),
             kind: group.kind,
             partitions: (1..=partitions).map(|number| day(&day_type, number)).collect(),
+            expires,
             day_type,
             values: (0..VALUES).map(|value| Value::string(&format!("v{value}"))).collect(),
             keys_exclusive: within(place, "keys", 0, group.keys),
@@ -220,6 +229,21 @@ impl Table {
         place.pick("dt", occurrence, &self.partitions)
     }
 
+    /// The partition that has left the store by now, or will soon; `None` if the table keeps all.
+    pub(super) fn leaving_partition(&self) -> Option<&Value> {
+        self.partitions.first().filter(|_| self.expires)
+    }
+
+    /// One of the partitions that are written to at this time.
+    fn written_partition(&self, place: Place, occurrence: u64, early: bool) -> Option<&Value> {
+        let written = match self.partitions.as_slice() {
+            [first @ .., _] if self.expires && early => first,
+            [_, last @ ..] if self.expires => last,
+            all => all,
+        };
+        place.pick("dt", occurrence, written)
+    }
+
     /// A value of `dt` that no row ever has.
     pub(super) fn no_partition(&self) -> Value {
         day(&self.day_type, ABSENT_DAY - 1)
@@ -231,11 +255,18 @@ impl Table {
     }
 
     /// Distinct ids and partitions for the rows of one statement: within a batch no key comes twice, so that the order
-    /// of its rows decides nothing.
-    fn places(&self, place: Place, count: u64, early: bool) -> Vec<(u64, Option<&Value>)> {
+    /// of its rows decides nothing. `only` is the one partition, where it is given.
+    fn places<'t>(
+        &'t self,
+        place: Place,
+        count: u64,
+        early: bool,
+        only: Option<&'t Value>,
+    ) -> Vec<(u64, Option<&'t Value>)> {
         let mut places: Vec<(u64, Option<&Value>)> = Vec::with_capacity(count as usize);
         for occurrence in 0..count {
-            let drawn = (self.id(place, occurrence, early), self.partition(place, occurrence));
+            let partition = only.or_else(|| self.written_partition(place, occurrence, early));
+            let drawn = (self.id(place, occurrence, early), partition);
             if self.kind == TableKind::Append || !places.contains(&drawn) {
                 places.push(drawn);
             }
@@ -247,7 +278,7 @@ impl Table {
     /// are all in, where it is given.
     pub(super) fn rows(&self, turn: &Turn, count: u64, early: bool, only: Option<&Value>) -> RowSet {
         let place = turn.place;
-        let rows = self.places(place, count, early).into_iter().enumerate().map(|(number, (id, partition))| {
+        let rows = self.places(place, count, early, only).into_iter().enumerate().map(|(number, (id, partition))| {
             let occurrence = number as u64;
             let cell = |column: &Column| match column.name.as_str() {
                 "id" => Value::Int(id as i64),
@@ -257,7 +288,7 @@ impl Table {
                 "n" => Value::Int(place.below_exclusive("n", occurrence, 1000) as i64 - 500),
                 "d" => Value::Double(place.below_exclusive("d", occurrence, 1000) as f64 / 4.0),
                 "b" => Value::Boolean(place.chance("b", occurrence, 500)),
-                _ => only.or(partition).cloned().unwrap_or(Value::Null),
+                _ => partition.cloned().unwrap_or(Value::Null),
             };
             Row::new(self.schema.columns.iter().map(cell).collect())
         });
@@ -270,15 +301,17 @@ impl Table {
 
     /// At most `count` keys that may be there.
     pub(super) fn keys(&self, place: Place, count: u64, early: bool) -> RowSet {
-        let rows = self.places(place, count, early).into_iter().map(|(id, partition)| key_row(id, partition));
+        let rows = self.places(place, count, early, None).into_iter().map(|(id, partition)| key_row(id, partition));
         RowSet { rows: rows.collect(), columns: Arc::clone(&self.key_columns) }
     }
 
     /// `count` keys that never are, now and then in a partition of their own.
     pub(super) fn absent_keys(&self, place: Place, count: u64) -> RowSet {
-        let own_partition = (!self.partitions.is_empty() && place.chance("absent-partition", 0, 300))
-            .then(|| day(&self.day_type, ABSENT_DAY));
-        let partition = own_partition.as_ref().or_else(|| self.partition(place, 0));
+        // A partition more would make one leave that is still written to.
+        let may_have_own = !self.partitions.is_empty() && !self.expires;
+        let own_partition =
+            (may_have_own && place.chance("absent-partition", 0, 300)).then(|| day(&self.day_type, ABSENT_DAY));
+        let partition = own_partition.as_ref().or_else(|| self.written_partition(place, 0, false));
         let first = FIRST_ABSENT_ID + place.below_exclusive("absent", 0, 50);
         let rows = (0..count).map(|number| key_row(first + number, partition));
         RowSet { rows: rows.collect(), columns: Arc::clone(&self.key_columns) }

@@ -18,6 +18,9 @@ fn f5_the_lake_reaches_the_ends_of_the_moment_of_healing_in_time() {
     assert!(never.contains("reached 0 of 1"), "{never}");
     // Without any sight of the lake there is no evidence.
     healed().says_nothing("F5");
+    let nothing = json!({"event": "files", "table": "db.t", "findings": [], "orphans": []});
+    let empty = healed().event(nothing).violates("F5");
+    assert!(empty.contains("reached 0 of 1"), "a lake that was read, and has no snapshot: {empty}");
     // It was there already.
     healed().tiered(1, 1, 2, &[(1, 10)], &[("+I", (1, 10))]).says_nothing("F5");
 }

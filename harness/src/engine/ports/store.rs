@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use async_trait::async_trait;
 use models::contract::{
-    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Failure, FetchedLog, LakeRegistration, LakeSnapshot,
-    LoadBegun, LoadSource, RegisteredSnapshots, Row, Store, StoreTable, TableId, TablePath, TableSchema, TieredOffsets,
+    AppendAck, AppendRequest, BucketId, BucketOffsets, Column, Failure, FetchedLog, KeyRows, KeySnapshot,
+    LakeRegistration, LakeSnapshot, LoadBegun, LoadSource, RegisteredSnapshots, Row, Store, StoreTable, TableId,
+    TablePath, TableSchema, TieredOffsets,
 };
 
 use super::super::network::{Edge, Network};
@@ -149,6 +150,46 @@ impl Store for StorePort {
             .call(&self.edge, "store.lookup", self.names.of(table_id), request, move |(table_id, bucket, key)| {
                 let store = store.clone();
                 Box::pin(async move { store.lookup(table_id, &bucket, &key).await })
+            })
+            .await
+    }
+
+    async fn take_key_snapshot(&self, table_id: TableId, bucket: &BucketId) -> Result<KeySnapshot, Failure> {
+        let store = self.store.clone();
+        let request = (table_id, bucket.clone());
+        self.network
+            .call(&self.edge, "store.take-key-snapshot", self.names.of(table_id), request, move |(table_id, bucket)| {
+                let store = store.clone();
+                Box::pin(async move { store.take_key_snapshot(table_id, &bucket).await })
+            })
+            .await
+    }
+
+    async fn read_key_snapshot(
+        &self,
+        table_id: TableId,
+        snapshot_id: u64,
+        rows_read: u64,
+        max_rows: u64,
+    ) -> Result<KeyRows, Failure> {
+        let store = self.store.clone();
+        let request = (table_id, snapshot_id, rows_read, max_rows);
+        self.network
+            .call(&self.edge, "store.read-key-snapshot", self.names.of(table_id), request, move |request| {
+                let store = store.clone();
+                let (table_id, snapshot_id, rows_read, max_rows) = request;
+                Box::pin(async move { store.read_key_snapshot(table_id, snapshot_id, rows_read, max_rows).await })
+            })
+            .await
+    }
+
+    async fn release_key_snapshot(&self, table_id: TableId, snapshot_id: u64) -> Result<(), Failure> {
+        let store = self.store.clone();
+        let (call, request) = ("store.release-key-snapshot", (table_id, snapshot_id));
+        self.network
+            .call(&self.edge, call, self.names.of(table_id), request, move |(table_id, snapshot_id)| {
+                let store = store.clone();
+                Box::pin(async move { store.release_key_snapshot(table_id, snapshot_id).await })
             })
             .await
     }

@@ -44,7 +44,6 @@ const COMMIT: &[&str] = &[
 const PROMOTION: &[&str] = &[
     "s1(db.promo).coordinator.create-table-on-lake#1",
     "coordinator(db.promo).store.create-table#1",
-    "s1(db.promo).store.registered-snapshots#1",
     "s1(db.promo).store.begin-load#1",
     "s1(db.promo).store.stage-load#1",
     "s1(db.promo).store.publish-load#1",
