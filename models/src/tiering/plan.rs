@@ -2,7 +2,7 @@
 //!
 //! A pure function of two facts. It must never know what the store believes to be tiered (L3).
 
-use crate::contract::{BucketId, BucketOffsets, Failure, TieredOffsets};
+use crate::contract::{BucketId, BucketOffsets, Failure, KeySnapshot, TieredOffsets};
 
 /// A piece of one bucket's log that the lake lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(super) struct SplitRange {
     pub(super) start_offset_inclusive: u64,
     /// The end of the durable log when the plan was made.
     pub(super) end_offset_exclusive: u64,
+    /// The state that stands for the beginning of the range: what lies below its end is read from there.
+    pub(super) state: Option<KeySnapshot>,
 }
 
 /// The ranges that the lake lacks, none of them empty. Fails if the log does not continue where the lake ends: whatever
@@ -30,7 +32,8 @@ pub(super) fn missing_ranges(lake: &TieredOffsets, log: Vec<BucketOffsets>) -> R
             )));
         }
         if start_offset_inclusive < log_end {
-            ranges.push(SplitRange { bucket: offsets.bucket, start_offset_inclusive, end_offset_exclusive: log_end });
+            let (bucket, end_offset_exclusive) = (offsets.bucket, log_end);
+            ranges.push(SplitRange { bucket, start_offset_inclusive, end_offset_exclusive, state: None });
         }
     }
     Ok(ranges)

@@ -24,8 +24,6 @@ pub(super) struct LogReader<'a> {
     pub(super) keyed: bool,
     /// Whether rows of a bucket of the log may lie anywhere in the lake.
     pub(super) bucket_unaware: bool,
-    /// Whether a bucket that the lake has nothing of is read as state, where that is shorter.
-    pub(super) begins_with_state: bool,
     pub(super) layout: RowLayout,
     /// How many cells a row has in the definition that the layout was made from.
     pub(super) column_count: usize,
@@ -47,7 +45,16 @@ impl LogReader<'_> {
     /// `max_round_ms` have passed since `began_ms`. At least one piece is read.
     pub(super) async fn read(&self, mut ranges: Vec<SplitRange>, began_ms: u64) -> Result<ReadLog, Failure> {
         let end_ms = began_ms.saturating_add(self.config.max_round_ms);
-        let mut read = self.read_key_snapshots(&mut ranges).await?;
+        let mut read = ReadLog::default();
+        for range in &mut ranges {
+            if let Some(rows) = self.read_key_snapshot(range).await? {
+                read.advanced.insert(range.bucket.clone(), range.start_offset_inclusive);
+                if !rows.is_empty() {
+                    read.changes.insert(range.bucket.clone(), rows);
+                }
+            }
+        }
+        ranges.retain(|range| range.start_offset_inclusive < range.end_offset_exclusive);
         let mut unread = VecDeque::from(ranges);
         while let Some(mut range) = unread.pop_front() {
             let fetched = self.fetch(&range).await?;

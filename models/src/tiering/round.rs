@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use super::key_snapshot::take_key_snapshots;
 use super::layout::RowLayout;
 use super::offsets::encode_offsets;
 use super::plan::{missing_ranges, whole_batches};
@@ -100,6 +101,7 @@ impl Round<'_> {
         if self.defects.has(Defect::DrainLeavesTail) {
             ranges = whole_batches(ranges, self.config.fetch_max_records);
         }
+        take_key_snapshots(self.store, &self.assignment.table, self.config, &mut ranges).await?;
         if !ranges.is_empty() {
             // Rounds that are cut short begin with another bucket each time, so that none is left out for ever.
             let first = self.assignment.epoch % ranges.len() as u64;
@@ -114,8 +116,6 @@ impl Round<'_> {
             keyed: definition.has_primary_key(),
             bucket_unaware: definition.bucket_count().is_none(),
             column_count: definition.columns.len(),
-            // The history of a promoted table is in its state, and in the lake already.
-            begins_with_state: definition.has_primary_key() && self.assignment.table.source_snapshot_id.is_none(),
             layout: RowLayout::between(self.path(), definition, table.schema())?,
         };
         reader.read(ranges, began_ms).await
