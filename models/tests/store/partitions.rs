@@ -50,7 +50,7 @@ async fn let_retention_look(store: &InMemoryStore) {
 
 async fn register(store: &InMemoryStore, table: TableId, offsets: &[(&str, u64)]) {
     let offsets = offsets.iter().map(|(partition, offset)| (bucket(partition), *offset)).collect();
-    store.register_lake_snapshot(table, LakeSnapshot { snapshot_id: 1, offsets }).await.unwrap();
+    store.register_lake_snapshot(table, LakeSnapshot { snapshot_id: 1, offsets }.into()).await.unwrap();
 }
 
 /// The partitions that have left.
@@ -93,7 +93,7 @@ async fn an_untiered_tail_waits_and_so_does_a_write_under_way() {
     cut_after(SYNC_MS / 2, store.append(batch(table, 1, row(2, 20, "sat")))).await;
     store.append(batch(table, 0, row(1, 10, "wed"))).await.unwrap();
     let offsets = [(bucket("mon"), 2), (bucket("sat"), 1)].into();
-    store.register_lake_snapshot(table, LakeSnapshot { snapshot_id: 2, offsets }).await.unwrap();
+    store.register_lake_snapshot(table, LakeSnapshot { snapshot_id: 2, offsets }.into()).await.unwrap();
     let_retention_look(&store).await;
     assert_eq!(gone(&store, table).await, [bucket("mon")], "sat has a write under way");
 }
