@@ -102,7 +102,7 @@ pub enum Event {
     Fault {
         /// What, as in `list faults`.
         kind: String,
-        /// Where: a call's address or a host.
+        /// Where: a call's address, a host, or the table that a job of maintenance is about.
         target: String,
         /// Whether it begins, ends or is over at once.
         phase: FaultPhase,
@@ -112,7 +112,7 @@ pub enum Event {
         /// Which.
         phase: RunPhase,
     },
-    /// A lake snapshot, as our reader found it in the files after the run.
+    /// A lake snapshot, as our reader found it in the files after the run, or just before it could expire.
     Snapshot(Box<SnapshotSeen>),
     /// What the store says is registered, seen when it changed.
     Registered {

@@ -9,6 +9,7 @@ mod concurrently;
 pub mod config;
 pub mod contract;
 pub mod defects;
+pub mod maintenance;
 pub mod paimon;
 pub mod points;
 pub mod store;

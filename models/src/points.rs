@@ -104,6 +104,14 @@ points! {
     RegistrationRepeated, "registration-repeated", "a snapshot was registered again";
     RegistrationRefused, "registration-refused", "a registration that would go back was refused";
 
+    // Maintenance.
+    CompactionCommitted, "compaction-committed", "a compaction was committed";
+    CompactionLost, "compaction-lost", "a compaction certainly committed nothing and deleted its files";
+    SnapshotsExpired, "snapshots-expired", "snapshots expired";
+    TagDeleted, "tag-deleted", "a tag was deleted, and what only it kept";
+    OrphansRemoved, "orphans-removed", "clean-up removed files that nothing had led to for long enough";
+    MaintenanceAgain, "maintenance-again", "a job was cut short, and was done again";
+
     // Sessions.
     UnionOfBoth, "union-of-both", "a `$rt` read had rows of the lake and records of the log";
     UnionReplanned, "union-replanned", "a `$rt` read was planned again because retention was faster";

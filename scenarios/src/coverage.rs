@@ -8,12 +8,15 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::plan::CallAddress;
-use crate::plan::calls::{COMPACTOR, COORDINATOR, LAKE, METASTORE, STORE, TIERING};
+use crate::plan::calls::{COMPACTOR, COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING};
 use crate::scenario::{Nemeses, Role, Scenario};
 use crate::swarm::crash_points;
 
 /// Everybody who is no part of the system: writers, readers, stories.
 const CLIENT: &str = "client";
+
+/// The kinds of fault that are jobs of maintenance.
+const JOB_KINDS: [&str; 5] = ["compaction", "snapshot-expiry", "tag-creation", "tag-deletion", "orphan-clean-up"];
 
 /// One kind of fault at one step of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +34,8 @@ impl FaultStep {
         let step = match (target.parse::<CallAddress>(), target.split_whitespace().collect::<Vec<_>>().as_slice()) {
             (Ok(address), _) => format!("{}.{}", class_of(&address.caller), address.call),
             (Err(_), [from, _arrow, to]) => link(class_of(from), class_of(to)),
+            // A job is named by its table, and always maintenance's.
+            (Err(_), _) if JOB_KINDS.contains(&kind) => MAINTENANCE.to_owned(),
             (Err(_), _) => class_of(target).to_owned(),
         };
         Self { kind: kind.to_owned(), step }
@@ -70,6 +75,8 @@ fn steps_of_nemeses(nemeses: &Nemeses) -> BTreeSet<FaultStep> {
         let hosts = groups.iter().flat_map(|group| &group.hosts);
         steps.extend(hosts.map(|host| FaultStep { kind: kind.to_owned(), step: class_of_role(*host).to_owned() }));
     }
+    let jobs = nemeses.maintenance.iter().flat_map(|group| &group.jobs);
+    steps.extend(jobs.map(|one| FaultStep { kind: one.job.fault_kind().to_owned(), step: MAINTENANCE.to_owned() }));
     for (kind, groups) in [("partition", &nemeses.partitions), ("slow-link", &nemeses.slow_links)] {
         for group in groups {
             let ends = group.from.iter().flat_map(|from| group.to.iter().map(move |to| (*from, *to)));
@@ -86,7 +93,7 @@ fn link(from: &str, to: &str) -> String {
 
 /// The part that a host belongs to, or `client`.
 fn class_of(host: &str) -> &str {
-    match [STORE, COORDINATOR, LAKE, METASTORE, COMPACTOR].iter().find(|part| **part == host) {
+    match [STORE, COORDINATOR, LAKE, METASTORE, COMPACTOR, MAINTENANCE].iter().find(|part| **part == host) {
         Some(part) => part,
         None if host.starts_with(TIERING) => TIERING,
         None => CLIENT,
@@ -101,6 +108,7 @@ fn class_of_role(role: Role) -> &'static str {
         Role::Metastore => METASTORE,
         Role::Tiering => TIERING,
         Role::Compactor => COMPACTOR,
+        Role::Maintenance => MAINTENANCE,
         Role::Writer | Role::Reader | Role::Story => CLIENT,
     }
 }
@@ -131,6 +139,8 @@ mod tests {
             ("refuse", "coordinator.store.tables#2", "coordinator.store.tables"),
             ("pause", "tiering-2", "tiering"),
             ("outage", "lake", "lake"),
+            ("compaction", "db.k1", "maintenance"),
+            ("crash", "maintenance", "maintenance"),
             ("partition", "r1 <-> store", "client-store"),
             ("partition", "tiering-1 -> lake", "tiering-lake"),
         ] {

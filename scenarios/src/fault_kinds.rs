@@ -23,10 +23,18 @@ pub const FAULT_KINDS: &[(&str, &str)] = &[
     ("outage", "every call to a part is refused"),
     ("slow-link", "everything between two hosts takes longer, and still arrives"),
     ("capacity-full", "the storage under the lake takes no object any more"),
+    ("compaction", "maintenance rewrites a table's files into fewer and larger ones"),
+    ("snapshot-expiry", "maintenance lets old snapshots go, and the files that nothing else needs"),
+    ("tag-creation", "maintenance gives the newest snapshot a name, which keeps its files"),
+    ("tag-deletion", "maintenance deletes a tag, and what only it kept"),
+    ("orphan-clean-up", "maintenance deletes files that nothing has led to for some time"),
 ];
 
 #[cfg(test)]
 mod tests {
+    use models::contract::TablePath;
+    use models::maintenance::Job;
+
     use super::*;
     use crate::plan::{Bystander, CallFault, Fault};
 
@@ -51,6 +59,7 @@ mod tests {
             CallFault::OtherCrashesAfter { host: Bystander::Coordinator, restart_after_ms },
         ];
         let host = || "store".to_owned();
+        let maintain = |job| Fault::Maintain { table: TablePath::new("db", "t"), job, at_ms: 1 };
         let others = [
             Fault::Crash { host: host(), at_ms: 1, restart_after_ms },
             Fault::Pause { host: host(), at_ms: 1, for_ms: 1 },
@@ -58,6 +67,11 @@ mod tests {
             Fault::Outage { part: host(), at_ms: 1, for_ms: 1 },
             Fault::SlowLink { from: host(), to: host(), by_ms: 1, at_ms: 1, for_ms: 1 },
             Fault::Full { at_ms: 1, for_ms: 1 },
+            maintain(Job::Compact { fully: true }),
+            maintain(Job::ExpireSnapshots { at_least: 1, keep_ms: 1 }),
+            maintain(Job::CreateTag { name: host() }),
+            maintain(Job::DeleteTag { name: host() }),
+            maintain(Job::RemoveOrphans { older_than_ms: 1 }),
         ];
         let kinds: Vec<&str> = calls.iter().map(CallFault::kind).chain(others.iter().map(Fault::kind)).collect();
         assert_eq!(kinds, FAULT_KINDS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());

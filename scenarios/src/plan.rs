@@ -8,6 +8,7 @@ pub mod calls;
 mod json;
 mod statements;
 mod survivable;
+mod upkeep;
 mod validate;
 
 use std::collections::BTreeSet;
@@ -16,10 +17,12 @@ use std::str::FromStr;
 
 use models::config::{CatalogConfig, SystemConfig};
 use models::contract::{Bounds, Side, Statement, TablePath, TableSchema};
+use models::maintenance::Job;
 use models::paimon::deletion_vectors::batch_reads_skip_level_0;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use survivable::{Budget, MAY_BE_TORN, slowest_link_ms};
+pub(crate) use survivable::{Budget, MAY_BE_TORN, may_expire_snapshots, slowest_link_ms};
+pub(crate) use upkeep::least_orphan_age_ms;
 
 /// The version of the plan format that this build writes.
 pub const PLAN_VERSION: u32 = 1;
@@ -247,6 +250,16 @@ pub enum Fault {
         /// How long.
         for_ms: u64,
     },
+    /// The host `maintenance` does a job, beside whatever else happens. It takes the jobs of all tables one after the
+    /// other, and one that was cut short again.
+    Maintain {
+        /// The table on whose files it works.
+        table: TablePath,
+        /// What.
+        job: Job,
+        /// When it is asked to.
+        at_ms: u64,
+    },
     /// Every call to a part is refused before it has an effect.
     Outage {
         /// `store`, `coordinator`, `lake` or, with a JDBC catalog, `metastore`.
@@ -363,6 +376,7 @@ impl Fault {
             Self::Outage { .. } => "outage",
             Self::SlowLink { .. } => "slow-link",
             Self::Full { .. } => "capacity-full",
+            Self::Maintain { job, .. } => job.name(),
         }
     }
 }
@@ -393,7 +407,7 @@ impl CallFault {
 /// A call by its meaning: `tiering(db.t).store.register-lake-snapshot#3` is the third registration of db.t by any
 /// tiering worker. Counted within (caller, table, call), from 1.
 ///
-/// The caller is a session's name, `tiering` (all workers together) or `coordinator`. The call is `part.method`: the
+/// The caller is a session's name, `tiering` (all workers together), `coordinator` or `maintenance`. The call is `part.method`: the
 /// part is `store`, `coordinator`, `lake` or, with a JDBC catalog, `metastore`; a method of the lake ends in what it is done to, as in `lake.put-data`,
 /// `lake.put-manifest`, `lake.put-manifest-list`, `lake.put-snapshot` (the commit), `lake.put-hint`, `lake.get-data`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

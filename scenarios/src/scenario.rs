@@ -5,6 +5,7 @@
 
 mod contract;
 mod crash_points;
+mod maintenance;
 mod nemesis;
 mod story;
 mod workload;
@@ -14,6 +15,7 @@ use serde::Deserialize;
 
 pub use contract::ContractTable;
 pub use crash_points::{CrashPoints, CrashedProtocol};
+pub use maintenance::*;
 pub use nemesis::*;
 pub use story::{StoryGroup, StoryKind};
 pub use workload::*;

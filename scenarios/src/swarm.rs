@@ -17,6 +17,7 @@ mod session;
 mod stories;
 mod tables;
 mod timings;
+mod upkeep;
 
 use models::config::{CatalogConfig, CatalogKind, SystemConfig};
 use models::contract::Side;
@@ -124,6 +125,7 @@ impl Scenario {
             Action::Fault(_) => 0,
         });
         let mut steps: Vec<Step> = faults::faults(&run, &cast);
+        steps.extend(upkeep::jobs(&run, &steps));
         steps.extend(chaos);
         steps.extend(closing);
         let planned =

@@ -85,6 +85,21 @@ fn an_append_over_the_slowest_link_is_answered_in_time() {
     }
 }
 
+#[test]
+fn tables_are_looked_after_in_every_way_and_whoever_does_it_is_struck() {
+    let plans = plans("maintenance");
+    for kind in ["compaction", "snapshot-expiry", "tag-creation", "tag-deletion", "orphan-clean-up"] {
+        let count = having(&plans, |fault| fault.kind() == kind);
+        assert!(count >= 8, "{kind}: {count}");
+    }
+    let dies = having(&plans, |fault| matches!(fault, Fault::Crash { host, .. } if host == "maintenance"));
+    let call = having(&plans, |fault| matches!(fault, Fault::Call { at, .. } if at.caller == "maintenance"));
+    assert!(dies >= 4 && call >= 12, "{dies} {call}");
+    // Elsewhere in some of the runs.
+    let beside = having(&self::plans("key-upsert-delete"), |fault| matches!(fault, Fault::Maintain { .. }));
+    assert!((4..=24).contains(&beside), "{beside}");
+}
+
 /// Two levels: a call is armed in a run or not, and then struck or not.
 #[test]
 fn a_group_strikes_some_calls_in_one_run_and_others_in_another() {

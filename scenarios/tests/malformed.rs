@@ -121,12 +121,69 @@ fn rows_without_a_write_id_of_their_own_are_refused() {
     ]);
 }
 
+/// The refusal of a good plan, whose store keeps its log, with a job on db.k1.
+fn refusal_of_job(job: &str) -> String {
+    let step = format!(r#"{{"id":"s","fault":{{"maintain":{{"table":"db.k1","job":{job},"at_ms":1}}}}}}"#);
+    let step: Step = serde_json::from_str(&step).unwrap_or_else(|error| panic!("{step}: {error}"));
+    refusal(|plan| {
+        plan.system.store.log_ttl_ms = None;
+        plan.steps.push(step);
+    })
+}
+
+#[test]
+fn maintenance_that_takes_something_from_somebody_is_refused() {
+    let elsewhere = r#"{"maintain":{"table":"db.k9","job":{"compact":{"fully":true}},"at_ms":1}}"#;
+    let expiry: Step = serde_json::from_str(
+        r#"{"id":"s","fault":{"maintain":{"table":"db.k1","job":{"expire-snapshots":{"at_least":1,"keep_ms":9000}},"at_ms":1}}}"#,
+    )
+    .unwrap();
+    let tag: Step = serde_json::from_str(
+        r#"{"id":"s","fault":{"maintain":{"table":"db.k1","job":{"create-tag":{"name":"a"}},"at_ms":1}}}"#,
+    )
+    .unwrap();
+    let beside_a_cut_log = refusal(|plan| {
+        plan.system.store.log_ttl_ms = Some(1_000);
+        plan.steps.push(expiry);
+    });
+    let twice = refusal(|plan| {
+        plan.steps.push(tag.clone());
+        plan.steps.push(Step { id: "t".to_owned(), ..tag });
+    });
+    assert_each(&[
+        (refusal_of_fault(elsewhere), "step `s`: expected maintenance of a planned table, found db.k9"),
+        (
+            refusal_of_job(r#"{"expire-snapshots":{"at_least":0,"keep_ms":9000}}"#),
+            "step `s`: expected at_least to be at least 1, found 0",
+        ),
+        (
+            refusal_of_job(r#"{"expire-snapshots":{"at_least":1,"keep_ms":5}}"#),
+            "step `s`: expected keep_ms to be at least the longest round, ",
+        ),
+        (beside_a_cut_log, "step `s`: expected no expiry of db.k1 where followers of its changes begin in the lake"),
+        (
+            refusal_of_job(r#"{"remove-orphans":{"older_than_ms":5}}"#),
+            "step `s`: expected clean-up to spare what is younger than the longest commit beside this plan's faults, ",
+        ),
+        (refusal_of_job(r#"{"create-tag":{"name":"a/b"}}"#), "step `s`: expected a tag's name of lower-case letters"),
+        (twice, "step `t`: expected the name of each tag of db.k1 to be used once, found `a` again"),
+        (
+            refusal_of_call("maintenance(db.k1).lake.put-tag#1", r#"{"duplicate":{"after_ms":5}}"#),
+            "step `s`: expected a call that may come late or twice, found maintenance(db.k1).lake.put-tag#1: the tag may",
+        ),
+        (
+            refusal_of_call("operator(db.k1).lake.put-tag#1", r#""refuse""#),
+            "step `s`: expected a session, tiering, coordinator, maintenance or, where the system has one, compactor as the caller",
+        ),
+    ]);
+}
+
 #[test]
 fn a_fault_that_cannot_strike_is_refused() {
     assert_each(&[
         (
             refusal_of_fault(r#"{"crash":{"host":"tiering-9","at_ms":1,"restart_after_ms":1}}"#),
-            "step `s`: expected a host: store, coordinator, tiering-1 to tiering-",
+            "step `s`: expected a host: store, coordinator, maintenance, tiering-1 to tiering-",
         ),
         (
             refusal_of_fault(r#"{"crash":{"host":"stroe","at_ms":1,"restart_after_ms":1}}"#),
@@ -156,7 +213,7 @@ fn a_fault_that_cannot_strike_is_refused() {
         ),
         (
             refusal_of_call("store(db.k1).store.append#1", r#""refuse""#),
-            "step `s`: expected a session, tiering or coordinator as the caller of a call, found `store`",
+            "step `s`: expected a session, tiering, coordinator, maintenance or, where the system has one, compactor as the caller",
         ),
         (
             refusal_of_call(

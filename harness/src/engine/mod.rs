@@ -5,6 +5,7 @@ mod environment;
 mod faults;
 mod hosts;
 mod journey;
+mod maintenance;
 mod network;
 mod observer;
 mod ports;

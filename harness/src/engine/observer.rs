@@ -30,12 +30,21 @@ pub struct Observer {
     store: Rc<InMemoryStore>,
     tables: Vec<TablePath>,
     seen: RefCell<BTreeMap<TablePath, Observation>>,
+    /// The snapshots that were read before the run ended, since they were about to go.
+    kept: RefCell<BTreeSet<(TablePath, u64)>>,
 }
 
 impl Observer {
     /// An observer of these tables. `lake` has no port in front.
     pub fn new(network: &Rc<Network>, lake: LakeAccess, store: &Rc<InMemoryStore>, tables: Vec<TablePath>) -> Rc<Self> {
-        Rc::new(Self { network: network.clone(), lake, store: store.clone(), tables, seen: RefCell::default() })
+        Rc::new(Self {
+            network: network.clone(),
+            lake,
+            store: store.clone(),
+            tables,
+            seen: RefCell::default(),
+            kept: RefCell::default(),
+        })
     }
 
     /// What the store says now, table by table: `registered` where it changed, `log` where its start changed, or
@@ -174,6 +183,12 @@ impl Observer {
         }
     }
 
+    /// Reads the snapshots of a table that were not read yet, before some of them go. What cannot be read is told at the
+    /// end, if it is still there.
+    pub fn keep_snapshots(&self, table: &TablePath) {
+        let _ = at_once(self.read_snapshots(table));
+    }
+
     async fn read_snapshots(&self, path: &TablePath) -> Result<(), Failure> {
         let table = match PaimonTable::open(&self.lake, path).await {
             Ok(table) => table,
@@ -182,9 +197,13 @@ impl Observer {
             Err(failure) => return Err(failure),
         };
         for snapshot_id in self.snapshot_ids(path).await? {
+            if self.kept.borrow().contains(&(path.clone(), snapshot_id)) {
+                continue;
+            }
             let snapshot = table.snapshot(snapshot_id).await?;
             let seen = self.read_snapshot(path, &table, &snapshot).await?;
             self.network.observe(Event::Snapshot(Box::new(seen)));
+            self.kept.borrow_mut().insert((path.clone(), snapshot_id));
         }
         Ok(())
     }

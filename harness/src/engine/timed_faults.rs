@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use scenarios::plan::{Fault, Plan};
 
+use super::maintenance::MaintenanceHost;
 use super::network::Network;
 
 /// Lets the plan's timed faults strike. Those of single calls are armed already.
-pub fn schedule(plan: &Plan, network: &Rc<Network>) {
-    for (_, fault) in plan.faults() {
+pub fn schedule(plan: &Plan, network: &Rc<Network>, maintenance: &Rc<MaintenanceHost>) {
+    for (id, fault) in plan.faults() {
         match fault.clone() {
             Fault::Call { .. } => {}
             Fault::Crash { host, at_ms, restart_after_ms } => {
@@ -63,6 +64,13 @@ pub fn schedule(plan: &Plan, network: &Rc<Network>) {
                     },
                     |network| network.faults.end_full(),
                 );
+            }
+            Fault::Maintain { table, job, at_ms } => {
+                let (maintenance, id) = (maintenance.clone(), id.to_owned());
+                network.spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(at_ms)).await;
+                    maintenance.ask(&id, &table, &job);
+                });
             }
             Fault::Outage { part, at_ms, for_ms } => {
                 let out = part.clone();

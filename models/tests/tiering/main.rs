@@ -8,5 +8,6 @@ mod fixture;
 mod hand_out;
 mod key_snapshots;
 mod lifecycle;
+mod maintenance;
 mod readable;
 mod rounds;

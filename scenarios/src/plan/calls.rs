@@ -11,6 +11,8 @@ pub const COORDINATOR: &str = "coordinator";
 pub const LAKE: &str = "lake";
 /// The host of the SQL database of a JDBC catalog. Other catalogs have none.
 pub const METASTORE: &str = "metastore";
+/// The host that looks after tables on the lake: compaction, expiry, tags, clean-up.
+pub const MAINTENANCE: &str = "maintenance";
 /// All tiering workers together, as the caller of a call. One worker is the host `tiering-1`, `tiering-2` …
 pub const TIERING: &str = "tiering";
 
@@ -64,7 +66,7 @@ pub const LAKE_VERBS: &[&str] = &["get", "exists", "put", "list", "delete", "ren
 
 /// The kinds of object on the lake.
 pub const LAKE_OBJECTS: &[&str] =
-    &["data", "manifest", "manifest-list", "snapshot", "hint", "schema", "directory", "other"];
+    &["data", "manifest", "manifest-list", "snapshot", "hint", "schema", "tag", "directory", "other"];
 
 /// The name of the worker with this number, from 1.
 pub fn tiering_worker(number: u32) -> String {
@@ -73,7 +75,7 @@ pub fn tiering_worker(number: u32) -> String {
 
 /// Whether a host of the system, or a caller, has such a name, so that no session may have it.
 pub fn is_system_name(name: &str) -> bool {
-    [STORE, COORDINATOR, LAKE, METASTORE, COMPACTOR].contains(&name) || name.starts_with(TIERING)
+    [STORE, COORDINATOR, LAKE, METASTORE, COMPACTOR, MAINTENANCE].contains(&name) || name.starts_with(TIERING)
 }
 
 /// Whether there is a call `part.method`. The error says what was expected.
@@ -119,7 +121,17 @@ mod tests {
 
     #[test]
     fn sessions_cannot_be_called_like_hosts() {
-        for name in ["store", "coordinator", "lake", "metastore", "compactor", "tiering", "tiering-1", "tiering1"] {
+        for name in [
+            "store",
+            "coordinator",
+            "lake",
+            "metastore",
+            "compactor",
+            "maintenance",
+            "tiering",
+            "tiering-1",
+            "tiering1",
+        ] {
             assert!(is_system_name(name), "{name}");
         }
         assert!(!is_system_name("w1"));

@@ -16,6 +16,9 @@
 //! 9. What is durable stays durable and every answer is true, if late or lost: no fault of this format tears an
 //!    object whose writer was answered, loses a synced record or answers with an old listing.
 //!
+//! 10. Maintenance takes nothing from anybody who is within its declared time: see `plan/upkeep.rs`. A tag is put once
+//!     and in time: one that came late or twice would name again what was deleted with it.
+//!
 //! Removing steps never breaks a rule: each bounds what is there.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +30,8 @@ use super::{CallAddress, CallFault, Fault, Plan};
 
 /// The one call of the lake whose effect depends on what a name means when it comes (rule 8).
 const RENAME_DIRECTORY: &str = "lake.rename-directory";
+/// The call that makes a tag (rule 10).
+const PUT_TAG: &str = "lake.put-tag";
 /// The writes of which a part may arrive.
 pub(crate) const MAY_BE_TORN: [&str; 3] = ["lake.put-data", "lake.put-manifest", "lake.put-manifest-list"];
 
@@ -34,6 +39,11 @@ pub(crate) const MAY_BE_TORN: [&str; 3] = ["lake.put-data", "lake.put-manifest",
 /// call takes and the sync that an append waits for (rule 6).
 pub(crate) fn slowest_link_ms(system: &SystemConfig) -> u64 {
     system.call_timeout_ms.saturating_sub(2 * system.max_call_ms + system.store.sync_ms + 1) / 2
+}
+
+/// Whether snapshots may expire at all: where the log is cut, followers of `changes` may be in a lake snapshot.
+pub(crate) fn may_expire_snapshots(system: &SystemConfig) -> bool {
+    system.store.log_ttl_ms.is_none()
 }
 
 /// When something is wrong with one host.
@@ -49,6 +59,7 @@ impl Fault {
     pub(crate) fn end_ms(&self) -> u64 {
         match self {
             Self::Call { what, .. } => what.lasts_ms(),
+            Self::Maintain { at_ms, .. } => *at_ms,
             Self::Crash { at_ms, restart_after_ms: for_ms, .. }
             | Self::Pause { at_ms, for_ms, .. }
             | Self::Partition { at_ms, for_ms, .. }
@@ -66,7 +77,7 @@ impl Fault {
             | Self::Pause { host, at_ms, for_ms }
             | Self::Outage { part: host, at_ms, for_ms } => Some(Window { host, at_ms: *at_ms, for_ms: *for_ms }),
             Self::Full { at_ms, for_ms } => Some(Window { host: LAKE, at_ms: *at_ms, for_ms: *for_ms }),
-            Self::Call { .. } | Self::Partition { .. } | Self::SlowLink { .. } => None,
+            Self::Call { .. } | Self::Partition { .. } | Self::SlowLink { .. } | Self::Maintain { .. } => None,
         }
     }
 }
@@ -141,6 +152,11 @@ impl<'a> Budget<'a> {
             if comes_again && at.call == RENAME_DIRECTORY {
                 return Err(format!(
                     "expected a call that may come late or twice, found {at}: no file system moves a directory twice"
+                ));
+            }
+            if comes_again && at.call == PUT_TAG {
+                return Err(format!(
+                    "expected a call that may come late or twice, found {at}: the tag may be deleted by then"
                 ));
             }
             if let Some(part) = at.called().and_then(|called| what.kills(called)) {

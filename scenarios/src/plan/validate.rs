@@ -11,8 +11,8 @@ use models::contract::{LAKESTREAM_ENABLED, Side, Statement, TablePath, TableSche
 use models::paimon::validate_schema;
 
 use super::calls::{
-    CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, METASTORE, STORE, TIERING, check_call, is_system_name,
-    tiering_worker,
+    CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING, check_call,
+    is_system_name, tiering_worker,
 };
 use super::{
     Action, CallAddress, CallFault, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement, WRITE_ID, slowest_link_ms,
@@ -53,7 +53,8 @@ impl Plan {
             checked.map_err(|found| format!("step `{}`: {found}", step.id))?;
         }
         self.check_write_ids()?;
-        self.check_survivable()
+        self.check_survivable()?;
+        self.check_upkeep()
     }
 
     /// Whether every row that is written to a table has a write id of its own: reads are judged by it. An update gives
@@ -199,6 +200,7 @@ impl Plan {
                 positive("for_ms", *for_ms)
             }
             Fault::Full { for_ms, .. } => positive("for_ms", *for_ms),
+            Fault::Maintain { table, job, .. } => self.check_job(table, job),
             Fault::Outage { part, for_ms, .. } => {
                 if ![STORE, COORDINATOR, LAKE].contains(&part.as_str()) && !self.is_metastore(part) {
                     return Err(format!(
@@ -214,13 +216,14 @@ impl Plan {
     fn check_host(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
         let workers = self.system.tiering_workers;
         let is_worker = (1..=workers.min(MOST_WORKERS)).any(|number| tiering_worker(number) == host);
-        let is_part = host == STORE || host == COORDINATOR || self.is_metastore(host) || self.is_compactor(host);
+        let is_part =
+            [STORE, COORDINATOR, MAINTENANCE].contains(&host) || self.is_metastore(host) || self.is_compactor(host);
         if is_part || is_worker || is_known_session(host, sessions) {
             return Ok(());
         }
         Err(format!(
-            "expected a host: store, coordinator, tiering-1 to tiering-{workers} or a session, with a JDBC catalog \
-             metastore, and where the system has one compactor, found `{host}`"
+            "expected a host: store, coordinator, maintenance, tiering-1 to tiering-{workers} or a session, with a JDBC \
+             catalog metastore, and where the system has one compactor, found `{host}`"
         ))
     }
 
@@ -243,11 +246,12 @@ impl Plan {
         sessions: &BTreeSet<&str>,
     ) -> Result<(), String> {
         check_call(&at.call)?;
-        let is_part = at.caller == TIERING || at.caller == COORDINATOR || self.is_compactor(&at.caller);
+        let is_part =
+            [TIERING, COORDINATOR, MAINTENANCE].contains(&at.caller.as_str()) || self.is_compactor(&at.caller);
         if !is_part && !is_known_session(&at.caller, sessions) {
             return Err(format!(
-                "expected a session, tiering, coordinator or, where the system has one, compactor as the caller of a call, \
-                 found `{}`",
+                "expected a session, tiering, coordinator, maintenance or, where the system has one, compactor as the caller \
+                 of a call, found `{}`",
                 at.caller
             ));
         }

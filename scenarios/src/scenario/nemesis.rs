@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{Permille, Range};
+use super::{MaintenanceNemesis, Permille, Range};
 use crate::plan::MAY_BE_TORN;
 use crate::plan::calls::check_call;
 
@@ -27,6 +27,8 @@ pub struct Nemeses {
     pub slow_links: Vec<LinkNemesis>,
     /// The storage under the lake is full; `hosts` is `["lake"]`.
     pub full: Vec<WindowNemesis>,
+    /// Tables are looked after: compaction, expiry, tags, clean-up.
+    pub maintenance: Vec<MaintenanceNemesis>,
 }
 
 /// Calls that go wrong.
@@ -163,6 +165,8 @@ pub enum Role {
     Tiering,
     /// The compactor; nobody in runs without one.
     Compactor,
+    /// The host that looks after tables; nobody in scenarios without `maintenance`.
+    Maintenance,
     /// A writer's session.
     Writer,
     /// A reader's session.
@@ -202,7 +206,8 @@ impl Nemeses {
         let links = self.partitions.iter().chain(&self.slow_links);
         let names = (self.calls.iter().map(|group| &group.name))
             .chain(windows.map(|group| &group.name))
-            .chain(links.map(|group| &group.name));
+            .chain(links.map(|group| &group.name))
+            .chain(self.maintenance.iter().map(|group| &group.name));
         let mut names: Vec<&String> = names.collect();
         match (self.calm, names.is_empty()) {
             (false, true) => return Err("expected at least one group under `nemeses`, found none".to_owned()),
@@ -217,6 +222,10 @@ impl Nemeses {
             ));
         }
         self.calls.iter().try_for_each(CallNemesis::check)?;
+        self.maintenance.iter().try_for_each(MaintenanceNemesis::check)?;
+        if self.strike(Role::Maintenance) && self.maintenance.is_empty() {
+            return Err("expected a group of `nemeses.maintenance` for other groups to strike, found none".to_owned());
+        }
         for (key, groups) in [("crashes", &self.crashes), ("pauses", &self.pauses)] {
             for group in groups {
                 check_roles(key, &group.name, &group.hosts, |role| role != Role::Lake)?;

@@ -84,6 +84,9 @@ pub struct TableGroup {
     pub deletion_vectors_permille: Permille,
     /// Buckets of a partition, or of the table.
     pub buckets: Range,
+    /// From how many sorted runs on a bucket of a key table is worth a compaction; Paimon's default if left out.
+    #[serde(default)]
+    pub sorted_runs: Option<Range>,
     /// How many keys there are; for an append table, how many values of its bucket key.
     pub keys: Range,
 }
@@ -213,6 +216,7 @@ impl Workload {
                     group.unaware_permille.0
                 ));
             }
+            group.sorted_runs.map_or(Ok(()), |runs| runs.check_within("workload.tables.sorted_runs", 1, 16))?;
         }
         if least < 1 || most > 3 {
             return Err(format!(

@@ -9,10 +9,10 @@ use models::config::CatalogKind;
 use super::session::{Cast, Session};
 use super::stories::Story;
 use super::tables::Table;
-use super::{Run, within};
+use super::{Run, upkeep, within};
 use crate::draw::Place;
 use crate::plan::calls::{
-    CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, METASTORE, STORE, TIERING, tiering_worker,
+    CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING, tiering_worker,
 };
 use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Step, slowest_link_ms};
 use crate::scenario::{CallFaultKind, CallNemesis, Length, LinkNemesis, Nemeses, Permille, Range, Role, WindowNemesis};
@@ -102,6 +102,7 @@ fn is_played(run: &Run<'_>, role: Role) -> bool {
     match role {
         Role::Metastore => run.catalog == CatalogKind::Jdbc,
         Role::Compactor => run.system.compactor.is_some(),
+        Role::Maintenance => upkeep::is_on(run),
         _ => true,
     }
 }
@@ -186,6 +187,7 @@ fn host_of(run: &Run<'_>, cast: &Cast, role: Role, place: Place) -> String {
         Role::Lake => LAKE.to_owned(),
         Role::Metastore => METASTORE.to_owned(),
         Role::Compactor => COMPACTOR.to_owned(),
+        Role::Maintenance => MAINTENANCE.to_owned(),
         Role::Tiering => {
             tiering_worker(1 + place.below_exclusive("worker", 0, u64::from(run.system.tiering_workers)) as u32)
         }

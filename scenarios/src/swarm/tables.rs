@@ -21,6 +21,8 @@ use crate::scenario::{CatalogMix, Range, TableGroup, TableKind, Workload};
 const SECRET_OPTION: &str = "kms.access-key-secret";
 /// The option of a table with deletion vectors.
 const DELETION_VECTORS: &str = "deletion-vectors.enabled";
+/// From how many sorted runs on a bucket is compacted.
+const COMPACTION_TRIGGER: &str = "num-sorted-run.compaction-trigger";
 /// Ids from here on are never written.
 const FIRST_ABSENT_ID: u64 = 1_000_000;
 /// The day of January 2026 that names a partition which receives nothing but deletes of absent keys.
@@ -82,6 +84,7 @@ const SMALL_APPEND: TableGroup = TableGroup {
     unaware_permille: crate::scenario::Permille(0),
     deletion_vectors_permille: crate::scenario::Permille(0),
     buckets: Range::new(1, 2),
+    sorted_runs: None,
     keys: Range::new(4, 20),
 };
 
@@ -163,6 +166,9 @@ impl Table {
         }
         if is_key && place.chance("deletion-vectors", 0, group.deletion_vectors_permille.0) {
             options.insert(DELETION_VECTORS.to_owned(), "true".to_owned());
+        }
+        if let Some(runs) = group.sorted_runs.filter(|_| is_key) {
+            options.insert(COMPACTION_TRIGGER.to_owned(), within(place, "sorted-runs", 0, runs).to_string());
         }
         if enabled {
             options.insert(LAKESTREAM_ENABLED.to_owned(), "true".to_owned());

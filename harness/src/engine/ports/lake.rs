@@ -25,6 +25,7 @@ enum ObjectKind {
     ManifestList,
     Manifest,
     Hint,
+    Tag,
     Data,
     Other,
 }
@@ -49,6 +50,7 @@ fn classify(path: &str) -> (Option<TablePath>, ObjectKind) {
         "snapshot" if file == "LATEST" || file == "EARLIEST" => ObjectKind::Hint,
         "snapshot" => ObjectKind::Snapshot,
         "schema" => ObjectKind::Schema,
+        "tag" => ObjectKind::Tag,
         "manifest" if file.starts_with("manifest-list") => ObjectKind::ManifestList,
         "manifest" => ObjectKind::Manifest,
         _ => ObjectKind::Data,
@@ -66,6 +68,7 @@ macro_rules! lake_call {
             ObjectKind::ManifestList => concat!("lake.", $verb, "-manifest-list"),
             ObjectKind::Manifest => concat!("lake.", $verb, "-manifest"),
             ObjectKind::Hint => concat!("lake.", $verb, "-hint"),
+            ObjectKind::Tag => concat!("lake.", $verb, "-tag"),
             ObjectKind::Data => concat!("lake.", $verb, "-data"),
             ObjectKind::Other => concat!("lake.", $verb, "-other"),
         }
@@ -213,6 +216,7 @@ mod tests {
         assert_eq!(name("db.db/t/manifest/manifest-1-0"), "db.t: lake.put-manifest");
         assert_eq!(name("db.db/t/dt=a/bucket-0/data-1-0.parquet"), "db.t: lake.put-data");
         assert_eq!(name("db.db/t/schema/schema-0"), "db.t: lake.put-schema");
+        assert_eq!(name("db.db/t/tag/tag-a"), "db.t: lake.put-tag");
         assert_eq!(name("db.db/.views/t$rt.json"), "db.t: lake.put-other");
     }
 }

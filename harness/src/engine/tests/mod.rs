@@ -3,5 +3,6 @@
 mod bench;
 mod broken;
 mod calls;
+mod maintenance;
 mod sessions;
 mod watchdogs;

@@ -1,0 +1,129 @@
+//! What maintenance may be asked to do (rule 10 of `survivable.rs`): it takes nothing from anybody who is within its
+//! declared time. Paimon keeps nobody's files for ever; what it asks of an operator is a limit that is long enough.
+//!
+//! * A snapshot that was the newest until lately stays as long as a round or a read takes where nothing is wrong. Who was
+//!   held up longer fails, and tries again.
+//! * Where the log is cut, a follower of `changes` may be on its way through a lake snapshot, and nothing tells how long;
+//!   so is one of a promoted table, whose history is not in the log. Then nothing expires.
+//! * Clean-up spares what is younger than the longest commit, held up by all that goes wrong on its way.
+//! * A tag's name is used once.
+
+use std::collections::BTreeSet;
+
+use models::config::SystemConfig;
+use models::contract::{Statement, TablePath};
+use models::maintenance::Job;
+
+use super::calls::{COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE};
+use super::survivable::may_expire_snapshots;
+use super::{CallFault, Fault, Plan};
+
+/// The least age of what clean-up of a table may delete beside these faults: the longest that a file waits for its
+/// commit.
+pub(crate) fn least_orphan_age_ms<'a>(
+    system: &SystemConfig,
+    table: &TablePath,
+    faults: impl Iterator<Item = &'a Fault>,
+) -> u64 {
+    // What holds up a host or a link lasts to its end, and then a call that was lost in it times out.
+    let held_up_ms: u64 = faults.map(|fault| holds_up_ms(system, table, fault)).sum();
+    held_up_ms + system.longest_round_ms() + 2 * system.call_timeout_ms
+}
+
+/// For how long a fault may hold up somebody who has written files to the table and is about to commit them.
+fn holds_up_ms(system: &SystemConfig, table: &TablePath, fault: &Fault) -> u64 {
+    let is_on_the_way = |host: &str| host == LAKE || host == STORE;
+    match fault {
+        Fault::Call { at, what } if at.table.as_ref() == Some(table) && at.caller != MAINTENANCE => {
+            let is_on_the_way = at.call.starts_with("lake.") || at.call == "store.table";
+            match what {
+                // Who dies commits nothing any more.
+                CallFault::CallerCrashesBefore { .. } | CallFault::CallerCrashesAfter { .. } => 0,
+                what if is_on_the_way => what.lasts_ms() + system.call_timeout_ms,
+                _ => 0,
+            }
+        }
+        Fault::Pause { host, for_ms, .. } if ![COORDINATOR, METASTORE, MAINTENANCE].contains(&host.as_str()) => *for_ms,
+        Fault::Outage { part: host, for_ms, .. } if is_on_the_way(host) => *for_ms,
+        Fault::Partition { from, to, for_ms, .. } | Fault::SlowLink { from, to, for_ms, .. }
+            if is_on_the_way(to) && from != MAINTENANCE =>
+        {
+            *for_ms
+        }
+        Fault::Full { for_ms, .. } => *for_ms,
+        _ => 0,
+    }
+}
+
+impl Plan {
+    /// Whether this makes sense as a job on one of the plan's tables, by itself.
+    pub(super) fn check_job(&self, table: &TablePath, job: &Job) -> Result<(), String> {
+        if !self.tables.iter().any(|planned| planned.table == *table) {
+            return Err(format!("expected maintenance of a planned table, found {table}"));
+        }
+        match job {
+            Job::Compact { .. } | Job::RemoveOrphans { .. } => Ok(()),
+            Job::CreateTag { name } | Job::DeleteTag { name } => {
+                let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+                let has_letter = name.bytes().any(|byte| byte.is_ascii_lowercase());
+                if has_letter && name.bytes().all(is_plain) {
+                    return Ok(());
+                }
+                Err(format!("expected a tag's name of lower-case letters, digits and `-`, found `{name}`"))
+            }
+            Job::ExpireSnapshots { at_least, keep_ms } => {
+                if *at_least == 0 {
+                    return Err("expected at_least to be at least 1, found 0".to_owned());
+                }
+                let least_ms = self.system.longest_round_ms();
+                if *keep_ms < least_ms {
+                    return Err(format!(
+                        "expected keep_ms to be at least the longest round, {least_ms} ms, found {keep_ms}"
+                    ));
+                }
+                if !may_expire_snapshots(&self.system) || self.is_promoted(table) {
+                    return Err(format!(
+                        "expected no expiry of {table} where followers of its changes begin in the lake (its log is cut, \
+                         or it is promoted), found one"
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn is_promoted(&self, table: &TablePath) -> bool {
+        let of_table = |statement: &Statement| {
+            matches!(statement, Statement::CreateOnLake { .. } | Statement::Promote { .. })
+                && statement.table() == table
+        };
+        self.statements().any(|(_, planned)| of_table(&planned.statement))
+    }
+
+    /// Whether maintenance stays within its limits, beside everything else that goes wrong.
+    pub(super) fn check_upkeep(&self) -> Result<(), String> {
+        let mut names = BTreeSet::new();
+        for (step, fault) in self.faults() {
+            let Fault::Maintain { table, job, .. } = fault else { continue };
+            match job {
+                Job::CreateTag { name } if !names.insert((table, name)) => {
+                    return Err(format!(
+                        "step `{step}`: expected the name of each tag of {table} to be used once, found `{name}` again"
+                    ));
+                }
+                Job::RemoveOrphans { older_than_ms } => {
+                    let faults = self.faults().map(|(_, fault)| fault);
+                    let least_ms = least_orphan_age_ms(&self.system, table, faults);
+                    if *older_than_ms < least_ms {
+                        return Err(format!(
+                            "step `{step}`: expected clean-up to spare what is younger than the longest commit beside \
+                             this plan's faults, {least_ms} ms, found older_than_ms {older_than_ms}"
+                        ));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
