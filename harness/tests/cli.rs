@@ -456,6 +456,8 @@ fn a_failing_seed_is_shrunk_to_a_bundle_that_replays() {
     let bundle = last_after(&said, "bundle: ");
     let twice = call(place.path(), &["shrink", bundle, "--property", "C1", "--out", "twice", "--time", "0s"]);
     assert_eq!(status(&twice), 1, "{}{}", stdout(&twice), stderr(&twice));
+    let file = format!("{bundle}/shrunk.json");
+    assert_eq!(status(&call(place.path(), &["replay", &file, "--defect", "rename-unguarded"])), 1);
     assert!(stdout(&twice).contains("a longer search may find a smaller one"), "{}", stdout(&twice));
     let healthy = call(place.path(), &["shrink", "append@0", "--property", "C1"]);
     assert_eq!(status(&healthy), 0);

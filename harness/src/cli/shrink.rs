@@ -1,7 +1,7 @@
 //! `shrink`: a failing plan made smaller, and its bundle.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 #[allow(clippy::disallowed_types, reason = "how long shrinking may take is said by people and part of no run")]
 use std::time::Instant;
@@ -20,15 +20,18 @@ use crate::campaign::tally::KeptSeed;
 use crate::engine::sim;
 use crate::matrix::named;
 use crate::report::paragraph::wrapped;
-use crate::report::{bundle, findings, grouped};
+use crate::report::{bundle, findings, grouped, whole_files};
 use crate::shrink::{Progress, ShrinkOptions, Shrunk, shrink};
+
+/// The smaller plan, in the bundle that was shrunk.
+const SHRUNK_FILE: &str = "shrunk.json";
 
 /// The options of `shrink`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit status: 1 the smaller plan violates the property, 0 nothing is violated that could be \
                         shrunk.")]
 pub struct Options {
-    /// A bundle directory, a plan file, or scenario@seed
+    /// A bundle directory (which gets shrunk.json), a plan file, or scenario@seed
     what: String,
     /// The property that the smaller plan has to violate as well [default: of those that are violated the likeliest
     /// cause]
@@ -89,6 +92,11 @@ pub fn shrink_plan(options: &Options, console: &Console) -> Result<Status, Comma
     let heading = findings::heading(&last, &defects);
     console.people(&format!("{heading}\n{}", findings::answer(&last.findings, console.paint())))?;
     keep(options, last, &defects, console)?;
+    if Path::new(&options.what).is_dir() {
+        let file = Path::new(&options.what).join(SHRUNK_FILE);
+        whole_files::write_file(&file, shrunk.plan.to_json().as_bytes())
+            .map_err(|error| CommandError::trouble(format!("{} cannot be written: {error}", file.display())))?;
+    }
     Ok(Status::Violated)
 }
 

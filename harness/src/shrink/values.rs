@@ -1,4 +1,4 @@
-//! What is inside of tables and steps, made smaller: rows, options and cells left out, numbers lessened.
+//! What is inside of tables and steps, made smaller: rows, options and cells left out, numbers and text lessened.
 //!
 //! Plans are looked at as JSON, so that nothing here has to know every statement: what a smaller text means is decided
 //! by the reader of plans, and whether it is a plan at all by its validation.
@@ -49,17 +49,13 @@ pub(super) fn leave_out(search: &mut Search<'_>) {
     }
 }
 
-/// Makes numbers less: times, durations, counts, cells.
+/// Makes values less: times, durations and counts; and cells, which may be text.
 pub(super) fn lessen(search: &mut Search<'_>) {
     let mut place = 0;
-    while let Some((pointer, number)) = numbers(search.best()).into_iter().nth(place) {
-        let mut less: Vec<u64> = SIXTEENTHS.iter().map(|part| number / 16 * part + number % 16 * part / 16).collect();
-        less.dedup();
-        less.retain(|candidate| *candidate < number);
-        let found = search.first(less.len(), |plan, candidate| {
-            changed(plan, &pointer, |value| *value = Value::from(less[candidate]))
-        });
-        // The same number again, until none of its parts will do.
+    while let Some((pointer, less)) = lessened(search.best()).into_iter().nth(place) {
+        let found = search
+            .first(less.len(), |plan, candidate| changed(plan, &pointer, |value| *value = less[candidate].clone()));
+        // The same value again, until none of the lesser ones will do.
         place += usize::from(found.is_none());
     }
 }
@@ -108,16 +104,43 @@ fn members(plan: &Plan) -> Vec<(String, String)> {
     members
 }
 
-/// Every quantity above 0, and where it is: in steps, and how long the chaos phase is.
-fn numbers(plan: &Plan) -> Vec<(String, u64)> {
-    let mut numbers = vec![("/chaos_ms".to_owned(), plan.chaos_ms)];
+/// Every value that can be less, where it is, and the lesser ones, the least first: quantities in steps, cells of rows,
+/// and how long the chaos phase is.
+fn lessened(plan: &Plan) -> Vec<(String, Vec<Value>)> {
+    let mut lessened = vec![("/chaos_ms".to_owned(), less(&Value::from(plan.chaos_ms)))];
     visit(plan, &mut |pointer, value| {
-        let is_name = pointer.rsplit('/').next().is_some_and(|last| NAMES.contains(&last));
-        if let Some(number) = value.as_u64().filter(|number| *number > 0 && !is_name && pointer.starts_with("/steps")) {
-            numbers.push((pointer.to_owned(), number));
+        let mut names = pointer.rsplit('/');
+        let (last, _row, list) = (names.next(), names.next(), names.next());
+        let is_cell = list.is_some_and(|list| ROWS.contains(&list));
+        let is_name = last.is_some_and(|last| NAMES.contains(&last));
+        if !is_name && pointer.starts_with("/steps") && (is_cell || value.is_u64()) {
+            lessened.push((pointer.to_owned(), less(value)));
         }
     });
-    numbers
+    lessened.retain(|(_, less)| !less.is_empty());
+    lessened
+}
+
+/// What is less than a value: parts of a number, the empty text or the first half of one.
+fn less(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => {
+                let parts = SIXTEENTHS.iter().map(|part| number / 16 * part + number % 16 * part / 16);
+                let mut less: Vec<u64> = parts.filter(|part| *part < number).collect();
+                less.dedup();
+                less.into_iter().map(Value::from).collect()
+            }
+            None => vec![Value::from(0)],
+        },
+        Value::String(text) => {
+            let half: String = text.chars().take(text.chars().count() / 2).collect();
+            let mut less = vec![String::new(), half];
+            less.dedup();
+            less.into_iter().filter(|shorter| shorter.len() < text.len()).map(Value::from).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Visits everything within tables, catalog and steps, but not the lists of tables and steps themselves: each outer
@@ -165,6 +188,19 @@ mod tests {
     }
 
     #[test]
+    fn lesser_values_begin_with_the_least_and_come_to_an_end() {
+        let values = |value: Value| less(&value);
+        assert_eq!(values(Value::from(100))[..3], [Value::from(0), Value::from(6), Value::from(12)]);
+        assert_eq!(values(Value::from(1)), [Value::from(0)]);
+        assert_eq!(values(Value::from(-4)), [Value::from(0)]);
+        assert_eq!(values(Value::from("v12")), [Value::from(""), Value::from("v")]);
+        assert_eq!(values(Value::from("v")), [Value::from("")]);
+        for least in [Value::from(0), Value::from(""), Value::Null, Value::Bool(true)] {
+            assert!(values(least.clone()).is_empty(), "{least}");
+        }
+    }
+
+    #[test]
     fn rows_options_and_times_are_found_and_names_are_not() {
         let plan = plan();
         let lists = lists(&plan);
@@ -173,8 +209,10 @@ mod tests {
         let members = members(&plan);
         assert!(members.iter().any(|(pointer, _)| pointer.ends_with("/options")), "{members:?}");
         assert!(members.iter().all(|(_, name)| name != WRITE_ID));
-        let numbers = numbers(&plan);
-        assert!(numbers.iter().any(|(pointer, _)| pointer.ends_with("/at_ms")));
-        assert!(numbers.iter().all(|(pointer, _)| !pointer.ends_with("/w") && !pointer.ends_with("/deadline_ms")));
+        let lessened = lessened(&plan);
+        assert!(lessened.iter().any(|(pointer, _)| pointer.ends_with("/at_ms")));
+        assert!(lessened.iter().any(|(_, less)| less.contains(&Value::from(""))), "cells of text");
+        assert!(lessened.iter().all(|(pointer, _)| !pointer.ends_with("/w") && !pointer.ends_with("/session")));
+        assert!(lessened.iter().all(|(pointer, _)| !pointer.ends_with("/deadline_ms")));
     }
 }
