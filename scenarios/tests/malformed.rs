@@ -1,5 +1,6 @@
 //! What is wrong with a plan or a scenario is said in one sentence: where, what was expected, what was found.
 
+use models::config::CompactorConfig;
 use models::contract::{DataType, Side};
 use scenarios::library;
 use scenarios::plan::{Fault, Plan, Step};
@@ -187,7 +188,7 @@ fn a_fault_that_cannot_strike_is_refused() {
         ),
         (
             refusal_of_fault(r#"{"crash":{"host":"stroe","at_ms":1,"restart_after_ms":1}}"#),
-            "or a session, or, with a JDBC catalog, metastore, found `stroe`",
+            "or a session, with a JDBC catalog metastore, and where the system has one compactor, found `stroe`",
         ),
         (
             refusal_of_fault(r#"{"pause":{"host":"store","at_ms":1,"for_ms":0}}"#),
@@ -311,6 +312,21 @@ fn a_write_that_contradicts_itself_is_refused() {
 }
 
 #[test]
+fn a_table_whose_readers_skip_what_is_new_needs_a_compactor() {
+    let with = |compactor: Option<CompactorConfig>| {
+        let mut plan = plan();
+        plan.steps.clear();
+        plan.tables[0].schema.options.insert("deletion-vectors.enabled".to_owned(), "true".to_owned());
+        plan.system.compactor = compactor;
+        plan.validate()
+    };
+    assert!(with(None).unwrap_err().starts_with("expected a system.compactor for table db.k1"));
+    let never = with(Some(CompactorConfig { interval_ms: 0 })).unwrap_err();
+    assert!(never.starts_with("expected system.compactor.interval_ms to be from 1"), "{never}");
+    assert_eq!(with(Some(CompactorConfig { interval_ms: 100 })), Ok(()));
+}
+
+#[test]
 fn a_table_of_the_lake_alone_need_not_be_what_the_store_can_serve() {
     let mut plan = plan();
     let options = &mut plan.tables[0].schema.options;
@@ -383,7 +399,7 @@ fn a_scenario_that_makes_no_sense_is_refused_with_file_and_key() {
             spoilt("name = \"worker-crash\"", "name = \"coordinator-crash\""),
             "s.toml: expected each group of `nemeses` to have a name of its own, found \"coordinator-crash\" twice",
         ),
-        (spoilt("recovery_ms = 14_000", ""), "missing field `recovery_ms`"),
+        (spoilt("recovery_ms = 18_500", ""), "missing field `recovery_ms`"),
         (spoilt("[workload]", "[contract]\n[workload]"), "s.toml: expected `workload` or `contract`, found both"),
         (
             spoilt("caller = \"tiering\"", "caller = \"story\""),

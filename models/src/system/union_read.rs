@@ -14,8 +14,8 @@ use futures::future::join;
 
 use crate::concurrently;
 use crate::contract::{
-    BucketId, BucketOffsets, Failure, FailureCode, Filter, LogRecord, Output, PartitionValues, Row, RowSet, StoreTable,
-    TIERING_COMMIT_USER, TablePath, TieredOffsets, Value,
+    BucketId, BucketOffsets, Failure, FailureCode, Filter, LakeSnapshot, LogRecord, Output, PartitionValues, Row,
+    RowSet, StoreTable, TIERING_COMMIT_USER, TablePath, TieredOffsets, Value,
 };
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
@@ -250,6 +250,23 @@ impl<'a> UnionSource<'a> {
     /// The snapshot that is registered as readable, and its offsets; before there is one, the log has everything.
     async fn readable_part(&self) -> Result<LakePart, Failure> {
         let (client, table) = (self.client, self.table);
+        let mut pinned_before = None;
+        loop {
+            let Some(pinned) = self.readable_snapshot().await? else { return Ok(LakePart::NOTHING) };
+            match client.patience.read(async || table.snapshot(pinned.snapshot_id).await).await {
+                Ok(snapshot) => return Ok(LakePart { snapshot: Some(snapshot), offsets: pinned.offsets }),
+                // It may have expired since it was asked for, but then there is a newer one.
+                Err(failure) if failure.code == FailureCode::NotFound && pinned_before != Some(pinned.snapshot_id) => {
+                    pinned_before = Some(pinned.snapshot_id);
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    /// What the store has registered as readable.
+    async fn readable_snapshot(&self) -> Result<Option<LakeSnapshot>, Failure> {
+        let client = self.client;
         let read = async || client.store()?.registered_snapshots(self.store_table.table_id).await;
         let registered = client.patience.read(read).await.map_err(|failure| client.of_the_store(failure))?;
         if registered.readable.as_ref().map(|readable| &readable.offsets)
@@ -258,13 +275,10 @@ impl<'a> UnionSource<'a> {
             client.lake.environment.reached(Point::UnionBehindTiered);
         }
         // Planted bug unreadable-level0: what is tiered passes for readable.
-        let pinned = match client.lake.defects.has(Defect::UnreadableLevel0) {
+        Ok(match client.lake.defects.has(Defect::UnreadableLevel0) {
             true => registered.tiered,
             false => registered.readable,
-        };
-        let Some(pinned) = pinned else { return Ok(LakePart::NOTHING) };
-        let snapshot = client.patience.read(async || table.snapshot(pinned.snapshot_id).await).await?;
-        Ok(LakePart { snapshot: Some(snapshot), offsets: pinned.offsets })
+        })
     }
 
     /// The log's extent, bucket by bucket, as it is now.
