@@ -161,7 +161,7 @@ fn maintenance_that_takes_something_from_somebody_is_refused() {
             refusal_of_job(r#"{"expire-snapshots":{"at_least":1,"keep_ms":5}}"#),
             "step `s`: expected keep_ms to be at least the longest round, ",
         ),
-        (beside_a_cut_log, "step `s`: expected no expiry of db.k1 where followers of its changes begin in the lake"),
+        (beside_a_cut_log, "expected no expiry of db.k1 where followers of its changes begin in the lake"),
         (
             refusal_of_job(r#"{"remove-orphans":{"older_than_ms":5}}"#),
             "step `s`: expected clean-up to spare what is younger than the longest commit beside this plan's faults, ",
