@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use models::contract::RowKind;
+
 use super::content::Content;
 use super::index::Index;
 use super::known_log::{Bucket, BucketLog, LogEntry};
@@ -43,7 +45,8 @@ impl Held<'_, '_> {
     fn by(&self, log: &BucketLog, docket: &mut Docket) {
         let end = offset_in(self.readable.offsets, self.bucket);
         let mut last_of_key: BTreeMap<u32, Option<(u64, &LogEntry)>> = BTreeMap::new();
-        for (offset, entry) in &log.entries {
+        // The first half of an update changes nothing by itself: an offset between the halves leaves the key as it was.
+        for (offset, entry) in log.entries.iter().filter(|(_, entry)| entry.kind != RowKind::UpdateBefore) {
             let Some(key) = entry.key else { continue };
             let last = last_of_key.entry(key).or_default();
             if *offset < end {

@@ -41,6 +41,8 @@ fn readable_up_to(offset: u64) -> Story {
 #[test]
 fn l6_what_readers_see_ends_where_the_log_begins() {
     readable_up_to(1).holds("L6");
+    // Between the halves of the update: what readers see is what the log goes on from.
+    readable_up_to(2).holds("L6");
     let gap = readable_up_to(3).violates("L6");
     assert!(gap.contains("a gap") && gap.contains("at offset 2"), "{gap}");
     let overlap = readable_up_to(0).violates("L6");
