@@ -75,13 +75,16 @@ mod tests {
         ];
         let kinds: Vec<&str> = calls.iter().map(CallFault::kind).chain(others.iter().map(Fault::kind)).collect();
         assert_eq!(kinds, FAULT_KINDS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
-        // A plan spells each as the list does: the rest of it is named after the tag.
+        // A plan spells each as the list does: the rest of it is named after the tag. All jobs of an operator have one.
         let spelt = |json: serde_json::Value| match json {
             serde_json::Value::String(kind) => kind,
             tagged => tagged.as_object().and_then(|fields| fields.keys().next().cloned()).unwrap_or_default(),
         };
         let calls = calls.iter().map(|what| spelt(serde_json::to_value(what).unwrap()));
         let others = others.iter().map(|fault| spelt(serde_json::to_value(fault).unwrap()));
-        assert_eq!(calls.chain(others).collect::<Vec<_>>(), kinds);
+        let (jobs, named): (Vec<_>, Vec<_>) =
+            calls.chain(others).zip(kinds).partition(|(spelt, _)| spelt == "maintain");
+        assert_eq!(jobs.len(), 5);
+        assert!(named.iter().all(|(spelt, kind)| spelt == kind), "{named:?}");
     }
 }

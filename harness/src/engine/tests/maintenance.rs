@@ -16,6 +16,11 @@ use crate::history::{Event, FaultPhase};
 fn plan(jobs: &[(u64, Job)], faults: &[Fault]) -> Plan {
     let mut plan = scenarios::find("key-upsert-delete").unwrap().plan(1);
     plan.system.store.log_ttl_ms = None;
+    // Nobody else compacts.
+    plan.system.compactor = None;
+    for planned in &mut plan.tables {
+        planned.schema.options.remove("deletion-vectors.enabled");
+    }
     plan.steps.retain(|step| !matches!(step.action, Action::Fault(_)));
     let table = TablePath::new("db", "k1");
     let jobs =
