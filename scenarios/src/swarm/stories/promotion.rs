@@ -35,7 +35,7 @@ pub(super) fn tale(table: &Table, place: Place) -> Tale {
     let variants = [
         (3, "at-once"),
         (3, "in-steps"),
-        (3, "beside-native"),
+        (6, "beside-native"),
         (by_partition, "partitions"),
         (2, "refused"),
         (2, "changed"),
@@ -45,7 +45,7 @@ pub(super) fn tale(table: &Table, place: Place) -> Tale {
         "beside-native" => {
             for attempt in 0..place.between_inclusive("attempts", 0, 1, 3) {
                 tale.then(|table, _| promote(&table.path, None));
-                for _ in 0..place.between_inclusive("native", attempt, 1, 2) {
+                for _ in 0..place.between_inclusive("native", attempt, 2, 4) {
                     tale.beside(|table, turn| insert_natively(&table.path, table, turn));
                 }
             }
