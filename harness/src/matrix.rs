@@ -39,7 +39,8 @@ pub struct Row {
     pub start: u64,
     /// How many seeds were run, the one that found it included.
     pub seeds: u64,
-    /// The first seed that violates an expected property.
+    /// The first seed that names an expected property among the [`FIRST_NAMED`]; without one, the first that names it
+    /// later.
     pub hit: Option<Hit>,
     /// The first seed that violates anything at all.
     pub first_violation: Option<Hit>,
@@ -96,8 +97,8 @@ fn breaks(defect: Defect, id: &str) -> bool {
     defect.properties().contains(&id)
 }
 
-/// Searches for one bug from one start, up to the first seed that violates a property that it breaks; single runs. `ran`
-/// is told after each seed how many there were. Before each seed `go_on` is asked whether to begin it; a search that it
+/// Searches for one bug from one start, up to the first seed that names a property that it breaks among the
+/// [`FIRST_NAMED`]; single runs. `ran` is told after each seed how many there were. Before each seed `go_on` is asked whether to begin it; a search that it
 /// ended says nothing.
 pub fn search(
     defect: Defect,
@@ -121,7 +122,7 @@ pub fn search(
     campaign(&scenarios, schedule, &campaign_options, go_on, |outcome| {
         row.add(&outcome);
         ran(row.seeds);
-        if row.hit.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if row.right() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     row
 }
@@ -145,27 +146,32 @@ impl Row {
             return;
         }
         let hit = Hit { scenario: outcome.scenario.clone(), seed: outcome.seed, trace_hash: outcome.trace_hash, named };
-        if hit.named.iter().any(|id| breaks(self.defect, id)) {
-            self.hit = Some(hit.clone());
+        // A seed that names the property late is kept only as long as there is none that names it among the first.
+        if !self.right() && hit.named.iter().any(|id| breaks(self.defect, id)) {
+            let late = self.hit.replace(hit.clone());
+            if let (false, Some(late)) = (self.right(), late) {
+                self.hit = Some(late);
+            }
         }
         self.first_violation.get_or_insert(hit);
     }
 }
 
-/// What any fault of the seam comes to in the end: rows that are late, stale or missing, and statements that fail. Which
-/// step went wrong the other properties tell, so they are named before these.
-const CONSEQUENCES: [&str; 7] = ["F1", "F2", "F3", "F5", "F8", "L1", "L2"];
+/// What any fault of the seam comes to in the end. Which step went wrong the other properties tell, so they are named
+/// before these. Among these, rows that are gone for good come before reads that miss rows and statements that fail,
+/// which they explain.
+const CONSEQUENCES: [&[&str]; 2] = [&["L1", "L2"], &["F1", "F2", "F3", "F5", "F8"]];
 
-/// The violated properties of a run: causes before consequences, and each in the order in which the run shows them, by the event
-/// that completes the first proof.
+/// The violated properties of a run: causes before consequences, and each in the order in which the run shows them, by
+/// the event that completes the first proof.
 pub(crate) fn named(findings: &Findings) -> Vec<&'static str> {
     let shown_at = |judgement: &Judgement| {
         let complete = judgement.violations.iter().map(|violation| violation.events.last().copied().unwrap_or(0));
         complete.min()
     };
     let violated = findings.judgements.iter().filter_map(|(id, judgement)| Some((shown_at(judgement)?, *id)));
-    let mut violated: Vec<(bool, u64, &'static str)> =
-        violated.map(|(at, id)| (CONSEQUENCES.contains(&id), at, id)).collect();
+    let remoteness = |id| CONSEQUENCES.iter().position(|group| group.contains(&id)).map_or(0, |group| group + 1);
+    let mut violated: Vec<(usize, u64, &'static str)> = violated.map(|(at, id)| (remoteness(id), at, id)).collect();
     violated.sort_unstable();
     violated.into_iter().map(|(_, _, id)| id).collect()
 }
@@ -229,8 +235,15 @@ mod tests {
         let early = row(&[outcome(7, &[("L3", 3), ("F1", 1), ("F8", 9), ("L5", 2)])]);
         assert_eq!(early.hit.as_ref().map(|hit| hit.named.clone()), Some(vec!["L5", "L3", "F1", "F8"]));
         assert!(early.right());
-        let late = row(&[outcome(7, &[("L1", 3), ("F1", 9), ("F8", 8), ("L5", 2)])]);
-        assert_eq!((late.hit.is_some(), late.right()), (true, false));
+        let late = || outcome(7, &[("L1", 3), ("L2", 4), ("F1", 1), ("L5", 2)]);
+        let only_late = row(&[late()]);
+        assert_eq!(only_late.hit.as_ref().map(|hit| hit.named.clone()), Some(vec!["L5", "L1", "L2", "F1"]));
+        assert!(!only_late.right());
+        let later = row(&[late(), late(), outcome(9, &[("F1", 1)])]);
+        assert_eq!(
+            (later.hit.as_ref().map(Hit::name), later.right(), later.seeds),
+            (Some("append@9".to_owned()), true, 3)
+        );
     }
 
     #[test]

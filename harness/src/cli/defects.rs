@@ -82,7 +82,7 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
             let row = search(*defect, start, &library, matrix, in_time, |seeds| {
                 bar.set_message(format!("{defect}: {}", seed_count(seeds)));
             });
-            if row.hit.is_none() && row.seeds < options.seeds {
+            if !row.right() && row.seeds < options.seeds {
                 unsearched.insert(*defect);
                 continue;
             }
