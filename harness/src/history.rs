@@ -269,7 +269,7 @@ pub struct SnapshotSeen {
     pub identifier: i64,
     /// APPEND, OVERWRITE, COMPACT …
     pub kind: String,
-    /// The commit time that the file states.
+    /// When it came into the lake; where nobody saw that, the commit time that the file states.
     pub committed_at_ms: u64,
     /// The tiered offsets that it carries, exclusive ends; `None` if it carries none: it is not a tiering snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -89,6 +89,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::ForeignOptionsForwarded, "contract-table"),
     (Defect::CloseStopsAtFirstError, "contract-table"),
     (Defect::UnmarkedAffected, "contract-table"),
+    (Defect::GoneForGood, "lake-storage"),
     (Defect::SequenceRestarts, "key-upsert-delete"),
     (Defect::CleanupOnUnknown, "lake-storage"),
     (Defect::OverwriteDropsConcurrent, "lake-storage"),

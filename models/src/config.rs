@@ -132,6 +132,15 @@ pub struct SystemConfig {
     pub call_timeout_ms: u64,
     /// The longest that one call takes where nothing is wrong.
     pub max_call_ms: u64,
+    /// By how much the clock of any host may be ahead of the true time; none is behind it. Whatever compares two times
+    /// of a wall clock may be late by so much after a jump: when a table is due, when a holder counts as silent, when a
+    /// round has read for long enough. Waits are not: sleeps are monotonic.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub max_skew_ms: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Writing files, manifests and the snapshot is a bounded chain of calls; a commit that loses a race repeats part of it.
@@ -141,7 +150,7 @@ impl SystemConfig {
     /// The longest that one tiering round of one table takes where nothing is wrong, whoever else commits to the lake:
     /// its reading time, then the calls that finish it.
     pub fn longest_round_ms(&self) -> u64 {
-        self.worker.max_round_ms + CALLS_TO_FINISH * self.max_call_ms
+        self.longest_reading_ms() + CALLS_TO_FINISH * self.max_call_ms
     }
 
     /// The same where nobody else commits, so that no race is lost and its calls can be counted. Those that it makes side
@@ -155,8 +164,13 @@ impl SystemConfig {
     fn longest_round_alone_ms(&self) -> u64 {
         const CALLS_BEFORE_READING: u64 = 9;
         const CALLS_FROM_THE_LAST_FETCH_ON: u64 = 1 + 13 + 2;
-        self.worker.max_round_ms.max(CALLS_BEFORE_READING * self.max_call_ms)
+        self.longest_reading_ms().max(CALLS_BEFORE_READING * self.max_call_ms)
             + CALLS_FROM_THE_LAST_FETCH_ON * self.max_call_ms
+    }
+
+    /// From the beginning of a round until it stops reading. A worker whose clock jumps back reads for longer.
+    fn longest_reading_ms(&self) -> u64 {
+        self.worker.max_round_ms + self.max_skew_ms
     }
 
     /// The longest from a commit to the compaction that shows it, where nothing is wrong and the compactor has so many
@@ -175,7 +189,7 @@ impl SystemConfig {
     /// round begins when some worker has ended at most (T − 1) / W rounds, and has rested after each that failed, which
     /// takes two polls at most. An idle one asks within one poll. What is written between two rounds has to fit into one
     /// of them, or it takes the next as well: that is a matter of `max_round_ms`. Where a compactor has to show it, its
-    /// passes come on top.
+    /// passes come on top. A coordinator whose clock jumps back takes a table for due so much later.
     ///
     /// Recovery is from whatever went wrong before, when much more may wait to be read, so it is not counted so closely.
     pub fn bounds(&self, tables: u64, alone: bool) -> Bounds {
@@ -183,17 +197,19 @@ impl SystemConfig {
         let workers = u64::from(self.tiering_workers.max(1));
         let round_ms =
             if alone && self.compactor.is_none() { self.longest_round_alone_ms() } else { self.longest_round_ms() };
-        let due_ms = coordinator.freshness_ms.max(round_ms) + coordinator.check_interval_ms;
+        let due_ms = (coordinator.freshness_ms + self.max_skew_ms).max(round_ms) + coordinator.check_interval_ms;
         let rounds_before_ours = tables.saturating_sub(1) / workers;
         let hidden_ms = self.longest_hidden_ms(tables);
         let lake_freshness_ms = due_ms + rounds_before_ours * (round_ms + 2 * poll_ms) + poll_ms + round_ms + hidden_ms;
         // A full round of everybody, and the one that is at work.
         let everybody_ms = coordinator.freshness_ms
+            + self.max_skew_ms
             + coordinator.check_interval_ms
             + (tables.div_ceil(workers) + 1) * (poll_ms + self.longest_round_ms())
             + hidden_ms;
-        // A holder that died unseen is noticed after its timeout.
+        // A holder that died unseen is noticed after its timeout, or later by the clock of a coordinator that jumps back.
         let recovery_ms = coordinator.heartbeat_timeout_ms
+            + self.max_skew_ms
             + 4 * self.call_timeout_ms
             + 2 * coordinator.check_interval_ms
             + everybody_ms;

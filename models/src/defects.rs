@@ -205,8 +205,12 @@ defects! {
         "where closing the Paimon side fails, the store stays open";
     UnmarkedAffected, "unmarked-affected", "C8", "contract rule 37",
         "regular writes to tables outside the mode go to the store";
+    GoneForGood, "gone-for-good", "F4", "neighbour of stale-latest-hint",
+        "a snapshot that storage denies once passes for rolled back, and the session stays on the one before";
     SequenceRestarts, "sequence-restarts", "L5", "common",
         "sequence numbers restart with the writer, so an older value wins";
+    SequenceByClock, "sequence-by-clock", "L5", "neighbour of sequence-restarts",
+        "sequence numbers come from the writer's clock, so a clock that is behind loses";
     CleanupOnUnknown, "cleanup-on-unknown", "L10", "paimon #6777",
         "an unknown commit outcome cleans up the manifests of a live snapshot";
     OverwriteDropsConcurrent, "overwrite-drops-concurrent", "L15", "paimon PR 7595",
@@ -215,6 +219,10 @@ defects! {
         "a successful commit that was reported failed is retried as another kind";
     RenameRace, "rename-race", "L11", "paimon #5762",
         "two commits both think that they won";
+    RenameForced, "rename-forced", "L11", "neighbour of rename-race",
+        "a rename that is refused as taken replaces what is there";
+    LockIgnored, "lock-ignored", "L11", "neighbour of rename-race",
+        "a commit does not wait for the catalog's lock";
     LoserSucceeds, "loser-succeeds", "L11", "inferred",
         "the loser of a commit's race takes the winner's snapshot for its own";
     ReplayNotFiltered, "replay-not-filtered", "L3", "paimon dedupe",

@@ -83,6 +83,7 @@ points! {
     HeartbeatRejected, "heartbeat-rejected", "a heartbeat came under an epoch that is not the current one";
     RoundEndRejected, "round-end-rejected", "the end of a round came under an epoch that is not the current one";
     TableTakenFromSilent, "table-taken-from-silent", "a silent holder lost its table";
+    EpochAfterFailover, "epoch-after-failover", "a coordinator that had been down gave out a table under the epoch after its last";
     RelistedInDoubt, "relisted-in-doubt", "a definition without an answer made the coordinator list the store's tables";
     ListOvertaken, "list-overtaken", "a list of tables was out of date when it came";
     EnableRegisteredCommit, "enable-registered-commit", "enabling registered a commit that the store did not know";

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use crate::plan::CallAddress;
 use crate::plan::calls::{COMPACTOR, COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING};
-use crate::scenario::{Nemeses, Role, Scenario};
+use crate::plan::{CLOCK_SKEW, CallAddress, rename_kind};
+use crate::scenario::{Nemeses, OfHosts, Role, Scenario};
 use crate::swarm::crash_points;
 
 /// Everybody who is no part of the system: writers, readers, stories.
@@ -53,7 +53,21 @@ pub fn fault_steps() -> &'static BTreeSet<FaultStep> {
 fn steps(scenario: &Scenario) -> BTreeSet<FaultStep> {
     let points = scenario.crash_points.filter(|kind| !kind.pairs).map(crash_points).unwrap_or_default();
     let points = points.iter().flatten().map(|(at, what)| FaultStep::of(what.kind(), &at.to_string()));
-    points.chain(steps_of_nemeses(&scenario.nemeses)).collect()
+    points.chain(steps_of_nemeses(&scenario.nemeses)).chain(steps_from_the_start(scenario)).collect()
+}
+
+/// What is wrong with clocks and storage from the start.
+fn steps_from_the_start(scenario: &Scenario) -> Vec<FaultStep> {
+    let renames = scenario.workload.iter().flat_map(|workload| &workload.renames);
+    let mut steps: Vec<FaultStep> = renames.map(|drawn| at(rename_kind(drawn.rename), LAKE)).collect();
+    if scenario.timings.skew_permille.0 > 0 {
+        steps.extend([STORE, COORDINATOR, TIERING, CLIENT].map(|host| at(CLOCK_SKEW, host)));
+    }
+    steps
+}
+
+fn at(kind: &str, step: &str) -> FaultStep {
+    FaultStep { kind: kind.to_owned(), step: step.to_owned() }
 }
 
 fn steps_of_nemeses(nemeses: &Nemeses) -> BTreeSet<FaultStep> {
@@ -65,23 +79,16 @@ fn steps_of_nemeses(nemeses: &Nemeses) -> BTreeSet<FaultStep> {
             steps.extend(kinds.map(|kind| FaultStep { kind, step: step.clone() }));
         }
     }
-    let windows = [
-        ("crash", &nemeses.crashes),
-        ("pause", &nemeses.pauses),
-        ("outage", &nemeses.outages),
-        ("capacity-full", &nemeses.full),
-    ];
-    for (kind, groups) in windows {
+    for OfHosts(kind, groups, _) in nemeses.of_hosts() {
         let hosts = groups.iter().flat_map(|group| &group.hosts);
-        steps.extend(hosts.map(|host| FaultStep { kind: kind.to_owned(), step: class_of_role(*host).to_owned() }));
+        steps.extend(hosts.map(|host| at(kind, class_of_role(*host))));
     }
     let jobs = nemeses.maintenance.iter().flat_map(|group| &group.jobs);
-    steps.extend(jobs.map(|one| FaultStep { kind: one.job.fault_kind().to_owned(), step: MAINTENANCE.to_owned() }));
-    for (kind, groups) in [("partition", &nemeses.partitions), ("slow-link", &nemeses.slow_links)] {
+    steps.extend(jobs.map(|one| at(one.job.fault_kind(), MAINTENANCE)));
+    for (kind, groups) in nemeses.of_links() {
         for group in groups {
             let ends = group.from.iter().flat_map(|from| group.to.iter().map(move |to| (*from, *to)));
-            let links = ends.map(|(from, to)| link(class_of_role(from), class_of_role(to)));
-            steps.extend(links.map(|step| FaultStep { kind: kind.to_owned(), step }));
+            steps.extend(ends.map(|(from, to)| at(kind, &link(class_of_role(from), class_of_role(to)))));
         }
     }
     steps

@@ -17,8 +17,8 @@ pub const FAULT_KINDS: &[(&str, &str)] = &[
     ("callee-crashes-after", "the called host dies after the effect and before it answers"),
     ("other-crashes-before", "a host that is neither caller nor called dies just before the effect"),
     ("other-crashes-after", "a host that is neither caller nor called dies just after the effect"),
-    ("crash", "a host dies and comes back"),
-    ("pause", "a host stands still, then goes on where it was"),
+    ("crash", "a host dies and comes back with what was durable; a coordinator fails over to new epochs"),
+    ("pause", "a host, of the system or a client, stands still, then goes on where it was"),
     ("partition", "nothing gets from one host to another"),
     ("outage", "every call to a part is refused"),
     ("slow-link", "everything between two hosts takes longer, and still arrives"),
@@ -28,6 +28,16 @@ pub const FAULT_KINDS: &[(&str, &str)] = &[
     ("tag-creation", "maintenance gives the newest snapshot a name, which keeps its files"),
     ("tag-deletion", "maintenance deletes a tag, and what only it kept"),
     ("orphan-clean-up", "maintenance deletes files that nothing has led to for some time"),
+    ("clock-jump", "a host's clock jumps, forward or back"),
+    ("stale-list", "a reader's lists of the lake show what was there a while ago"),
+    ("stale-exists", "a reader is told of the lake's objects whether they existed a while ago"),
+    ("retention-pressure", "the store keeps its log for a shorter time than it is configured to"),
+    ("heartbeat-loss", "the coordinator hears nothing of a worker that is alive"),
+    ("clock-skew", "a host's clock is ahead from the start"),
+    ("rename-atomic", "the lake's storage creates files by a rename that refuses a name that is taken"),
+    ("rename-false-but-done", "as before, and a rename that succeeds says that it did not"),
+    ("rename-overwriting", "the lake's storage creates files by a rename that replaces, under a catalog's lock"),
+    ("rename-copy-then-delete", "as before, and a rename is a copy and a delete"),
 ];
 
 #[cfg(test)]
@@ -36,7 +46,9 @@ mod tests {
     use models::maintenance::Job;
 
     use super::*;
-    use crate::plan::{Bystander, CallFault, Fault};
+    use models::paimon::object_stores::RenameSemantics;
+
+    use crate::plan::{Bystander, CLOCK_SKEW, CallFault, Fault, rename_kind};
 
     #[test]
     fn the_list_has_the_kinds_of_the_plan() {
@@ -72,8 +84,15 @@ mod tests {
             maintain(Job::CreateTag { name: host() }),
             maintain(Job::DeleteTag { name: host() }),
             maintain(Job::RemoveOrphans { older_than_ms: 1 }),
+            Fault::ClockJump { host: host(), by_ms: -1, at_ms: 1 },
+            Fault::StaleList { host: host(), at_ms: 1, for_ms: 1 },
+            Fault::StaleExists { host: host(), at_ms: 1, for_ms: 1 },
+            Fault::RetentionPressure { ttl_ms: 1, at_ms: 1, for_ms: 1 },
+            Fault::HeartbeatLoss { host: host(), at_ms: 1, for_ms: 1 },
         ];
-        let kinds: Vec<&str> = calls.iter().map(CallFault::kind).chain(others.iter().map(Fault::kind)).collect();
+        let outside_steps = [CLOCK_SKEW].into_iter().chain(RenameSemantics::ALL.map(rename_kind));
+        let of_steps = calls.iter().map(CallFault::kind).chain(others.iter().map(Fault::kind));
+        let kinds: Vec<&str> = of_steps.chain(outside_steps).collect();
         assert_eq!(kinds, FAULT_KINDS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
         // A plan spells each as the list does: the rest of it is named after the tag. All jobs of an operator have one.
         let spelt = |json: serde_json::Value| match json {

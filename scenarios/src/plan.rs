@@ -4,6 +4,7 @@
 //! addressed by meaning ("the third registration of db.t"), never by event numbers (rule 2). It never knows what a run
 //! of it did.
 
+mod address;
 pub mod calls;
 mod json;
 mod statements;
@@ -11,18 +12,18 @@ mod survivable;
 mod upkeep;
 mod validate;
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
+use std::collections::{BTreeMap, BTreeSet};
 
 use models::config::{CatalogConfig, SystemConfig};
 use models::contract::{Bounds, Side, Statement, TablePath, TableSchema};
 use models::maintenance::Job;
 use models::paimon::deletion_vectors::batch_reads_skip_level_0;
+use models::paimon::object_stores::RenameSemantics;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use survivable::{Budget, MAY_BE_TORN, may_expire_snapshots, slowest_link_ms};
-pub(crate) use upkeep::least_orphan_age_ms;
+pub use address::CallAddress;
+pub(crate) use survivable::{Budget, Frame, MAY_BE_TORN, slowest_link_ms};
+pub(crate) use upkeep::{least_kept_ms, least_orphan_age_ms, may_expire_snapshots};
 
 /// The version of the plan format that this build writes.
 pub const PLAN_VERSION: u32 = 1;
@@ -60,6 +61,12 @@ pub struct Plan {
     /// The Paimon catalog of the query side, as its user configured it.
     #[serde(default, skip_serializing_if = "CatalogConfig::is_default")]
     pub catalog: CatalogConfig,
+    /// The storage under the lake.
+    #[serde(default, skip_serializing_if = "LakeStorage::is_default")]
+    pub lake: LakeStorage,
+    /// By how much clocks are ahead of the true time when faults begin, in milliseconds by host. All others are right.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skew_ms: BTreeMap<String, u64>,
     /// The tables that exist before the run begins.
     pub tables: Vec<PlannedTable>,
     /// How long faults may strike. Then everything is healed.
@@ -81,6 +88,8 @@ impl Plan {
         });
         // What goes wrong leaves commits behind that tiering has to find, or to give way to.
         let alone = self.faults().next().is_none()
+            && self.lake.is_default()
+            && self.skew_ms.is_empty()
             && self.statements().all(|(_, planned)| leaves_the_lake_alone(&planned.statement));
         self.system.bounds(at_first.chain(given).collect::<BTreeSet<_>>().len() as u64, alone)
     }
@@ -108,6 +117,36 @@ fn leaves_the_lake_alone(statement: &Statement) -> bool {
             | Statement::Promote { .. }
     )
 }
+
+/// What kind of storage is under the lake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LakeStorage {
+    /// What its rename does, if it knows no better way to create a file that nobody else has created. Where a rename
+    /// replaces what is there, committers hold a lock of the catalog (see [`RenameSemantics`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rename: Option<RenameSemantics>,
+}
+
+impl LakeStorage {
+    /// Whether it creates files in one step, which is what a plan has that says nothing of it.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The kind of a rename's semantics, as `list faults` shows it.
+pub fn rename_kind(semantics: RenameSemantics) -> &'static str {
+    match semantics {
+        RenameSemantics::Atomic => "rename-atomic",
+        RenameSemantics::Overwriting => "rename-overwriting",
+        RenameSemantics::FalseButDone => "rename-false-but-done",
+        RenameSemantics::CopyThenDelete => "rename-copy-then-delete",
+    }
+}
+
+/// The kind of a clock that is ahead from the start, as `list faults` shows it.
+pub const CLOCK_SKEW: &str = "clock-skew";
 
 /// A table that the run begins with. Statements may also name a table that comes into being on the way, if its name is
 /// a planned one and a suffix that begins with `_`, like `db.t_renamed`.
@@ -260,6 +299,51 @@ pub enum Fault {
         /// When it is asked to.
         at_ms: u64,
     },
+    /// A host's clock jumps: forward, or back if `by_ms` is negative. What it was ahead stays in force after healing.
+    ClockJump {
+        /// As in `crash`.
+        host: String,
+        /// By how much.
+        by_ms: i64,
+        /// When.
+        at_ms: u64,
+    },
+    /// A session's lists of the lake show what was there when this began.
+    StaleList {
+        /// A session that only reads.
+        host: String,
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
+    /// Whether an object exists in the lake, a session is told as it was when this began.
+    StaleExists {
+        /// A session that only reads.
+        host: String,
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
+    /// The store keeps its log for a shorter time than it is configured to.
+    RetentionPressure {
+        /// For how long.
+        ttl_ms: u64,
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
+    /// The coordinator hears no heartbeat of a worker; whatever else it sends arrives.
+    HeartbeatLoss {
+        /// `tiering-1` …
+        host: String,
+        /// When.
+        at_ms: u64,
+        /// How long.
+        for_ms: u64,
+    },
     /// Every call to a part is refused before it has an effect.
     Outage {
         /// `store`, `coordinator`, `lake` or, with a JDBC catalog, `metastore`.
@@ -377,6 +461,11 @@ impl Fault {
             Self::SlowLink { .. } => "slow-link",
             Self::Full { .. } => "capacity-full",
             Self::Maintain { job, .. } => job.name(),
+            Self::ClockJump { .. } => "clock-jump",
+            Self::StaleList { .. } => "stale-list",
+            Self::StaleExists { .. } => "stale-exists",
+            Self::RetentionPressure { .. } => "retention-pressure",
+            Self::HeartbeatLoss { .. } => "heartbeat-loss",
         }
     }
 }
@@ -404,106 +493,9 @@ impl CallFault {
     }
 }
 
-/// A call by its meaning: `tiering(db.t).store.register-lake-snapshot#3` is the third registration of db.t by any
-/// tiering worker. Counted within (caller, table, call), from 1.
-///
-/// The caller is a session's name, `tiering` (all workers together), `coordinator` or `maintenance`. The call is `part.method`: the
-/// part is `store`, `coordinator`, `lake` or, with a JDBC catalog, `metastore`; a method of the lake ends in what it is done to, as in `lake.put-data`,
-/// `lake.put-manifest`, `lake.put-manifest-list`, `lake.put-snapshot` (the commit), `lake.put-hint`, `lake.get-data`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct CallAddress {
-    /// Who calls.
-    pub caller: String,
-    /// About which table; `None` for calls that are about none.
-    pub table: Option<TablePath>,
-    /// `part.method`.
-    pub call: String,
-    /// Which one, from 1.
-    pub nth: u64,
-}
-
-impl CallAddress {
-    /// The part that is called.
-    pub fn called(&self) -> Option<&str> {
-        self.call.split_once('.').map(|(part, _)| part)
-    }
-}
-
-impl fmt::Display for CallAddress {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.table {
-            Some(table) => write!(formatter, "{}({table}).{}#{}", self.caller, self.call, self.nth),
-            None => write!(formatter, "{}.{}#{}", self.caller, self.call, self.nth),
-        }
-    }
-}
-
-impl FromStr for CallAddress {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let malformed = || {
-            format!(
-                "expected a call as caller(database.table).part.method#n, like tiering(db.t).lake.put-snapshot#2, found {text:?}"
-            )
-        };
-        let (path, nth) = text.rsplit_once('#').ok_or_else(malformed)?;
-        let nth = nth.parse().ok().filter(|nth| *nth > 0).ok_or_else(malformed)?;
-        let (caller, table, call) = match path.split_once('(') {
-            Some((caller, rest)) => {
-                let (table, call) = rest.split_once(").").ok_or_else(malformed)?;
-                (caller, Some(table.parse().map_err(|_| malformed())?), call)
-            }
-            None => {
-                let (caller, call) = path.split_once('.').ok_or_else(malformed)?;
-                (caller, None, call)
-            }
-        };
-        if caller.is_empty() || !call.contains('.') {
-            return Err(malformed());
-        }
-        Ok(Self { caller: caller.to_owned(), table, call: call.to_owned(), nth })
-    }
-}
-
-impl TryFrom<String> for CallAddress {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<CallAddress> for String {
-    fn from(address: CallAddress) -> Self {
-        address.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn calls_are_addressed_by_meaning() {
-        for text in [
-            "tiering(db.t).store.register-lake-snapshot#3",
-            "w1(db.t).lake.get-data#12",
-            "tiering.coordinator.request-table#1",
-        ] {
-            assert_eq!(text.parse::<CallAddress>().unwrap().to_string(), text);
-        }
-        for text in [
-            "tiering(db.t).register#3",
-            "tiering(db).store.append#1",
-            "w1(db.t).store.append#0",
-            "store.append",
-            ".store.x#1",
-        ] {
-            assert!(text.parse::<CallAddress>().unwrap_err().contains("expected a call as"), "{text}");
-        }
-    }
 
     #[test]
     fn a_step_is_readable_json() {

@@ -15,9 +15,12 @@ mod faults;
 mod guards;
 mod session;
 mod stories;
+mod surroundings;
 mod tables;
 mod timings;
 mod upkeep;
+
+use std::collections::BTreeMap;
 
 use models::config::{CatalogConfig, CatalogKind, SystemConfig};
 use models::contract::Side;
@@ -26,7 +29,7 @@ pub use contract_table::{contract_combinations, contract_store_state};
 pub use crash_points::{CrashPoint, crash_places, crash_points};
 
 use crate::draw::{Draws, Place};
-use crate::plan::{Action, PLAN_VERSION, Plan, PlannedTable, Step};
+use crate::plan::{Action, LakeStorage, PLAN_VERSION, Plan, PlannedTable, Step};
 use crate::scenario::{Nemeses, Range, Scenario, Workload};
 use columns::AddedColumn;
 use session::Cast;
@@ -54,6 +57,10 @@ struct Run<'a> {
     switches: bool,
     /// The kind of the query side's catalog.
     catalog: CatalogKind,
+    /// The storage under the lake.
+    lake: LakeStorage,
+    /// By how much clocks are ahead, by host.
+    skew_ms: BTreeMap<String, u64>,
     /// What single sessions do with tables of their own.
     stories: Vec<Story>,
     /// The columns that are added in the middle of the work.
@@ -92,6 +99,8 @@ impl Scenario {
         }
         let mut run = Run {
             catalog,
+            lake: LakeStorage { rename: surroundings::rename(workload, place) },
+            skew_ms: BTreeMap::new(),
             workload,
             nemeses: &self.nemeses,
             draws,
@@ -108,6 +117,7 @@ impl Scenario {
         };
         run.columns = columns::drawn(&run);
         let mut cast = Cast::new(&workload.sessions, draws);
+        run.skew_ms = surroundings::skew(&run.system, &cast, draws);
         let mut closing = closing::healed(&run, &mut cast);
         closing.extend(stories::healed(&mut run));
         closing.extend(closing::drained(&run, &mut cast));
@@ -138,6 +148,8 @@ impl Scenario {
             seed,
             min_call_ms,
             catalog: CatalogConfig { kind: run.catalog, ..CatalogConfig::default() },
+            lake: run.lake,
+            skew_ms: run.skew_ms,
             tables: (run.tables.iter().map(planned(Side::Store)))
                 .chain(lake_side.map(planned(Side::Lake)))
                 .chain(of_stories)

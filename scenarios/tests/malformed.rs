@@ -238,6 +238,46 @@ fn a_fault_that_cannot_strike_is_refused() {
 }
 
 #[test]
+fn clocks_and_stale_answers_have_their_hosts() {
+    let skewed = |plan: &mut Plan| {
+        plan.system.max_skew_ms = 5;
+        plan.skew_ms.insert("store".to_owned(), 6);
+    };
+    let nobody = |plan: &mut Plan| {
+        plan.system.max_skew_ms = 5;
+        plan.skew_ms.insert("lake".to_owned(), 1);
+    };
+    assert_each(&[
+        (refusal(skewed), "expected skew_ms of `store` to be from 1 to 5, found 6"),
+        (refusal(nobody), "expected a host: store, coordinator, "),
+        (
+            refusal_of_fault(r#"{"clock-jump":{"host":"store","by_ms":0,"at_ms":1}}"#),
+            "expected how far the clock jumps to be at least 1, found 0",
+        ),
+        (
+            refusal_of_fault(r#"{"clock-jump":{"host":"store","by_ms":-1,"at_ms":1}}"#),
+            "expected the clock of `store` to stay ahead of the true time by 0 to 0 ms",
+        ),
+        (
+            refusal_of_fault(r#"{"stale-list":{"host":"w1","at_ms":1,"for_ms":1}}"#),
+            "expected a session that only reads, found delete of `w1`",
+        ),
+        (
+            refusal_of_fault(r#"{"stale-exists":{"host":"tiering-1","at_ms":1,"for_ms":1}}"#),
+            "expected a session that only reads, found `tiering-1`",
+        ),
+        (
+            refusal_of_fault(r#"{"heartbeat-loss":{"host":"store","at_ms":1,"for_ms":1}}"#),
+            "expected a tiering worker whose heartbeats are lost, found `store`",
+        ),
+        (
+            refusal_of_fault(r#"{"retention-pressure":{"ttl_ms":0,"at_ms":1,"for_ms":1}}"#),
+            "expected ttl_ms to be from 1 to 60000, found 0",
+        ),
+    ]);
+}
+
+#[test]
 fn a_statement_that_nobody_can_mean_is_refused() {
     assert_each(&[
         (

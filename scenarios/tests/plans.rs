@@ -54,8 +54,12 @@ fn every_plan_is_valid_and_survivable() {
                 | Fault::Outage { part: host, at_ms, for_ms }
                 | Fault::Partition { from: host, at_ms, for_ms, .. } => (host.as_str(), at_ms + for_ms, *for_ms),
                 Fault::Full { at_ms, for_ms } => ("lake", at_ms + for_ms, *for_ms),
-                Fault::SlowLink { at_ms, for_ms, .. } => ("", at_ms + for_ms, *for_ms),
-                Fault::Maintain { at_ms, .. } => ("", *at_ms, 0),
+                Fault::SlowLink { at_ms, for_ms, .. }
+                | Fault::StaleList { at_ms, for_ms, .. }
+                | Fault::StaleExists { at_ms, for_ms, .. }
+                | Fault::RetentionPressure { at_ms, for_ms, .. }
+                | Fault::HeartbeatLoss { at_ms, for_ms, .. } => ("", at_ms + for_ms, *for_ms),
+                Fault::ClockJump { at_ms, .. } | Fault::Maintain { at_ms, .. } => ("", *at_ms, 0),
                 Fault::Call { .. } => ("", 0, 0),
             };
             assert!(end_ms <= plan.chaos_ms, "{} {id}", name(&plan));

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use models::compactor::Compactor;
 use models::contract::{Coordinator, Metastore, ObjectStore, Store};
 use models::defects::Defects;
+use models::paimon::object_stores::{CatalogLock, RenameSemantics, RenamingObjectStore};
 use models::paimon::{Catalog, FilesystemCatalog, JdbcCatalog, LakeAccess, SqlMetastore};
 use models::tiering::TieringCoordinator;
 use scenarios::plan::Plan;
@@ -22,6 +23,10 @@ pub(super) struct Builder {
     pub names: TableNames,
     pub defects: Defects,
     pub objects: Rc<dyn ObjectStore>,
+    /// What the storage's rename does, if files are created by one.
+    pub rename: Option<RenameSemantics>,
+    /// The catalog's lock, where a rename replaces what is there.
+    pub lock: CatalogLock,
     pub store_host: Rc<HostState>,
     pub store: Rc<dyn Store>,
     pub coordinator_host: Rc<HostState>,
@@ -44,12 +49,19 @@ impl Builder {
 
     pub fn lake(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> LakeAccess {
         let edge = self.edge(caller, role, None, "lake", scope);
-        let port = LakePort { network: self.network.clone(), edge, objects: self.objects.clone() };
-        LakeAccess {
-            objects: Rc::new(port),
-            environment: SimulatedEnvironment::new(&self.network, caller),
-            defects: self.defects.clone(),
-        }
+        let port: Rc<dyn ObjectStore> =
+            Rc::new(LakePort { network: self.network.clone(), edge, objects: self.objects.clone() });
+        let environment = SimulatedEnvironment::new(&self.network, caller);
+        let objects = match self.rename {
+            None => port,
+            // In front of the port, so that something may go wrong between what is written beside and its rename.
+            Some(semantics) => {
+                let renaming = RenamingObjectStore::new(port, environment.clone(), semantics);
+                let renaming = renaming.with_defects(self.defects.clone());
+                Rc::new(if semantics.replaces() { renaming.with_lock(self.lock.clone()) } else { renaming })
+            }
+        };
+        LakeAccess { objects, environment, defects: self.defects.clone() }
     }
 
     pub fn store(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> Rc<dyn Store> {

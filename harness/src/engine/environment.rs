@@ -1,4 +1,5 @@
-//! The clock and the luck of one host.
+//! The clock and the luck of one host. Its clock shows the true time, and what the host's clock is ahead of it; its
+//! sleeps are monotonic and last as long as they say, whatever the clock does meanwhile.
 
 use std::rc::Rc;
 
@@ -31,7 +32,7 @@ impl SimulatedEnvironment {
 #[async_trait(?Send)]
 impl Environment for SimulatedEnvironment {
     fn now_ms(&self) -> u64 {
-        self.network.now_ms()
+        self.host.clock_ms(self.network.now_ms())
     }
 
     async fn sleep_ms(&self, duration_ms: u64) {

@@ -4,13 +4,26 @@
 //! Faults are found by meaning (caller, table, call, n) and fire at most once. Healing disarms everything.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use bytes::Bytes;
 use models::contract::TablePath;
 use scenarios::plan::{CallFault, Fault, Plan};
 
 type SiteKey = (String, Option<TablePath>, String);
+
+/// What a reader may be told of the lake as it was a while ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StaleAnswer {
+    /// Which objects a directory has.
+    List,
+    /// Whether there is an object.
+    Exists,
+}
+
+/// What a session is told of, and the paths of the objects that it is told of.
+type StaleView = (StaleAnswer, String, Rc<BTreeSet<String>>);
 
 /// What can go wrong from now on.
 #[derive(Default)]
@@ -22,6 +35,12 @@ pub struct Faults {
     slow: RefCell<Vec<(String, String, u64)>>,
     /// How many windows in which the lake is full are open.
     full: Cell<usize>,
+    /// Sessions that are told of the lake as it was.
+    stale: RefCell<Vec<StaleView>>,
+    /// How long the log lives where that is shorter than configured.
+    shortened_ttl_ms: RefCell<Vec<u64>>,
+    /// Workers whose heartbeats do not arrive.
+    silent: RefCell<Vec<String>>,
     /// How much of the write that is being delivered right now arrives.
     tearing: Cell<Option<u16>>,
 }
@@ -101,6 +120,55 @@ impl Faults {
         self.full.set(self.full.get().saturating_sub(1));
     }
 
+    /// A session is told of the lake as it was when these were the objects' paths.
+    pub fn begin_stale(&self, answer: StaleAnswer, session: &str, paths: BTreeSet<String>) {
+        self.stale.borrow_mut().push((answer, session.to_owned(), Rc::new(paths)));
+    }
+
+    /// The first such window of a session ends; later ones stay.
+    pub fn end_stale(&self, answer: StaleAnswer, session: &str) {
+        let mut stale = self.stale.borrow_mut();
+        if let Some(position) = stale.iter().position(|(kind, host, _)| *kind == answer && host == session) {
+            stale.remove(position);
+        }
+    }
+
+    /// The paths of the objects that a session is told of; `None` if it is told the truth.
+    pub fn stale_paths(&self, answer: StaleAnswer, session: &str) -> Option<Rc<BTreeSet<String>>> {
+        let stale = self.stale.borrow();
+        stale.iter().find(|(kind, host, _)| *kind == answer && host == session).map(|(.., paths)| paths.clone())
+    }
+
+    /// The log lives for a shorter time.
+    pub fn begin_pressure(&self, ttl_ms: u64) {
+        self.shortened_ttl_ms.borrow_mut().push(ttl_ms);
+    }
+
+    /// One such window ends; overlapping ones stay.
+    pub fn end_pressure(&self, ttl_ms: u64) {
+        remove_first(&self.shortened_ttl_ms, &ttl_ms);
+    }
+
+    /// The shortest of what the log may live for now; `None` where it is as configured.
+    pub fn shortest_ttl_ms(&self) -> Option<u64> {
+        self.shortened_ttl_ms.borrow().iter().min().copied()
+    }
+
+    /// No heartbeat of a worker arrives any more.
+    pub fn silence(&self, worker: &str) {
+        self.silent.borrow_mut().push(worker.to_owned());
+    }
+
+    /// One such window ends; overlapping ones stay.
+    pub fn end_silence(&self, worker: &str) {
+        remove_first(&self.silent, &worker.to_owned());
+    }
+
+    /// Whether the heartbeats of a host do not arrive.
+    pub fn is_silent(&self, host: &str) -> bool {
+        self.silent.borrow().iter().any(|worker| worker == host)
+    }
+
     /// Cuts one direction.
     pub fn cut(&self, from: &str, to: &str) {
         self.cuts.borrow_mut().push((from.to_owned(), to.to_owned()));
@@ -128,6 +196,9 @@ impl Faults {
         self.outages.borrow_mut().clear();
         self.slow.borrow_mut().clear();
         self.full.set(0);
+        self.stale.borrow_mut().clear();
+        self.shortened_ttl_ms.borrow_mut().clear();
+        self.silent.borrow_mut().clear();
     }
 }
 

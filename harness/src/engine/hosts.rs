@@ -21,6 +21,8 @@ pub struct HostState {
     incarnation: Cell<u64>,
     killed: RefCell<Rc<Notify>>,
     changed: Notify,
+    /// By how much its clock is ahead of the true time. A restart does not mend it.
+    clock_ahead_ms: Cell<i64>,
     part: RefCell<Option<Rc<dyn Host>>>,
 }
 
@@ -34,6 +36,7 @@ impl HostState {
             incarnation: Cell::new(0),
             killed: RefCell::default(),
             changed: Notify::new(),
+            clock_ahead_ms: Cell::new(0),
             part: RefCell::new(None),
         })
     }
@@ -51,6 +54,16 @@ impl HostState {
     /// What runs on it.
     pub fn part(&self) -> Option<Rc<dyn Host>> {
         self.part.borrow().clone()
+    }
+
+    /// What its clock shows at this true time, in milliseconds; never before the run began.
+    pub fn clock_ms(&self, true_ms: u64) -> u64 {
+        true_ms.saturating_add_signed(self.clock_ahead_ms.get())
+    }
+
+    /// Its clock jumps, forward or back.
+    pub fn jump_clock(&self, by_ms: i64) {
+        self.clock_ahead_ms.set(self.clock_ahead_ms.get().saturating_add(by_ms));
     }
 
     /// Whether it is alive (it may be paused).

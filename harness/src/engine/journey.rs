@@ -82,7 +82,8 @@ impl Journey {
             }
             _ => {}
         }
-        if parcel.fault == Some(CallFault::RequestLost) || self.is_cut(&self.caller.name, self.part) {
+        let unheard = parcel.is_heartbeat && self.network.faults.is_silent(&self.caller.name);
+        if parcel.fault == Some(CallFault::RequestLost) || unheard || self.is_cut(&self.caller.name, self.part) {
             return self.lose(answer).await;
         }
         self.way.arrive(ordinal);

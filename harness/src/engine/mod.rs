@@ -1,5 +1,6 @@
 //! Engines: they run a plan against a system and leave a history. They never judge.
 
+mod arrivals;
 mod builder;
 mod environment;
 mod faults;

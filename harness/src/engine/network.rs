@@ -21,6 +21,7 @@ use scenarios::plan::{CallFault, Plan};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant as SimulatedInstant;
 
+use super::arrivals::Arrivals;
 use super::faults::Faults;
 use super::hosts::HostState;
 use super::journey::{Journey, Way};
@@ -93,6 +94,8 @@ pub struct Parcel {
     pub fault: Option<CallFault>,
     /// Whether it puts an object into the lake.
     pub puts_object: bool,
+    /// Whether a worker says that it is alive.
+    pub is_heartbeat: bool,
     /// How long the request takes.
     pub request_ms: u64,
     /// How long the answer takes.
@@ -129,6 +132,7 @@ pub struct Network {
     troubled: Notify,
     /// Tables of which a tiering worker committed a snapshot and has not registered it yet, with that worker.
     unregistered: RefCell<BTreeMap<TablePath, Rc<str>>>,
+    arrivals: Arrivals,
     statistics: RefCell<RunStatistics>,
 }
 
@@ -156,6 +160,7 @@ impl Network {
             trouble: RefCell::new(None),
             troubled: Notify::new(),
             unregistered: RefCell::default(),
+            arrivals: Arrivals::default(),
             statistics: RefCell::default(),
         })
     }
@@ -438,7 +443,8 @@ impl Network {
         let request_ms = self.min_call_ms.min(half_ms) + luck % (half_ms + 1 - self.min_call_ms.min(half_ms));
         let reply_ms = (luck >> 32) % (half_ms / 2 + 1);
         let puts_object = call.starts_with("lake.put-");
-        let parcel = Parcel { site: index, nth, fault, puts_object, request_ms, reply_ms };
+        let is_heartbeat = call == "coordinator.heartbeat";
+        let parcel = Parcel { site: index, nth, fault, puts_object, is_heartbeat, request_ms, reply_ms };
         if let Some(fault) = &fault {
             self.observe_fault(fault.kind(), &self.address(parcel), FaultPhase::Instant);
         }
@@ -464,6 +470,11 @@ impl Network {
     /// Keeps the books: a data file was written.
     pub fn data_file_written(&self) {
         self.count(|statistics| statistics.data_files += 1);
+    }
+
+    /// When files came into the lake.
+    pub fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     /// Keeps the books: a worker's commit took effect.

@@ -251,7 +251,9 @@ impl Observer {
             user: snapshot.commit_user.clone(),
             identifier: snapshot.commit_identifier,
             kind: format!("{:?}", snapshot.commit_kind).to_uppercase(),
-            committed_at_ms: snapshot.time_millis,
+            // The snapshot tells the time of its writer's clock.
+            committed_at_ms: (self.network.arrivals().of(&TableDirectory::of(path).snapshot(snapshot.id)))
+                .unwrap_or(snapshot.time_millis),
             overwrite_base: overwrite_base(snapshot),
             digest: format!("{digest:016x}"),
             buckets: Some(buckets.collect()),

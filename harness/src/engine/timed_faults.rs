@@ -4,13 +4,32 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use scenarios::plan::{Fault, Plan};
+use models::paimon::object_stores::MemoryObjectStore;
+use models::store::InMemoryStore;
+use scenarios::plan::{CLOCK_SKEW, Fault, Plan, rename_kind};
 
+use super::faults::StaleAnswer;
 use super::maintenance::MaintenanceHost;
 use super::network::Network;
+use crate::history::FaultPhase;
 
-/// Lets the plan's timed faults strike. Those of single calls are armed already.
-pub fn schedule(plan: &Plan, network: &Rc<Network>, maintenance: &Rc<MaintenanceHost>) {
+/// Lets the plan's timed faults strike, and tells what is wrong from the start. Those of single calls are armed already.
+pub fn schedule(
+    plan: &Plan,
+    network: &Rc<Network>,
+    objects: &Rc<MemoryObjectStore>,
+    store: &Rc<InMemoryStore>,
+    maintenance: &Rc<MaintenanceHost>,
+) {
+    if let Some(semantics) = plan.lake.rename {
+        network.observe_fault(rename_kind(semantics), "lake", FaultPhase::Instant);
+    }
+    for (name, ahead_ms) in &plan.skew_ms {
+        if let Some(host) = network.host(name) {
+            host.jump_clock(*ahead_ms as i64);
+            network.observe_fault(CLOCK_SKEW, name, FaultPhase::Instant);
+        }
+    }
     for (id, fault) in plan.faults() {
         match fault.clone() {
             Fault::Call { .. } => {}
@@ -72,6 +91,50 @@ pub fn schedule(plan: &Plan, network: &Rc<Network>, maintenance: &Rc<Maintenance
                     maintenance.ask(&id, &table, &job);
                 });
             }
+            Fault::ClockJump { host, by_ms, at_ms } => {
+                let jumping = network.clone();
+                network.spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(at_ms)).await;
+                    if let Some(of_host) = jumping.host(&host).filter(|_| !jumping.is_healed()) {
+                        of_host.jump_clock(by_ms);
+                        jumping.observe_fault("clock-jump", &host, FaultPhase::Instant);
+                    }
+                });
+            }
+            Fault::StaleList { host, at_ms, for_ms } => {
+                let window = Window { kind: "stale-list", target: Rc::from(host), at_ms, for_ms };
+                window.open_stale(network, objects, StaleAnswer::List);
+            }
+            Fault::StaleExists { host, at_ms, for_ms } => {
+                let window = Window { kind: "stale-exists", target: Rc::from(host), at_ms, for_ms };
+                window.open_stale(network, objects, StaleAnswer::Exists);
+            }
+            Fault::RetentionPressure { ttl_ms, at_ms, for_ms } => {
+                let (pressed, released) = (store.clone(), store.clone());
+                Window { kind: "retention-pressure", target: Rc::from("store"), at_ms, for_ms }.open(
+                    network,
+                    move |network| {
+                        network.faults.begin_pressure(ttl_ms);
+                        pressed.shorten_retention(network.faults.shortest_ttl_ms());
+                        true
+                    },
+                    move |network| {
+                        network.faults.end_pressure(ttl_ms);
+                        released.shorten_retention(network.faults.shortest_ttl_ms());
+                    },
+                );
+            }
+            Fault::HeartbeatLoss { host, at_ms, for_ms } => {
+                let heard = host.clone();
+                Window { kind: "heartbeat-loss", target: Rc::from(host.as_str()), at_ms, for_ms }.open(
+                    network,
+                    move |network| {
+                        network.faults.silence(&host);
+                        true
+                    },
+                    move |network| network.faults.end_silence(&heard),
+                );
+            }
             Fault::Outage { part, at_ms, for_ms } => {
                 let out = part.clone();
                 Window { kind: "outage", target: Rc::from(part.as_str()), at_ms, for_ms }.open(
@@ -96,6 +159,19 @@ struct Window {
 }
 
 impl Window {
+    /// Lets a session be told of the lake, for that long, as it is when the window begins.
+    fn open_stale(self, network: &Rc<Network>, objects: &Rc<MemoryObjectStore>, answer: StaleAnswer) {
+        let (objects, told, untold) = (objects.clone(), self.target.clone(), self.target.clone());
+        self.open(
+            network,
+            move |network| {
+                network.faults.begin_stale(answer, &told, objects.paths());
+                true
+            },
+            move |network| network.faults.end_stale(answer, &untold),
+        );
+    }
+
     /// Lets it come and go; `begin` says whether it changed anything. Healing ends it earlier.
     fn open(
         self,

@@ -9,7 +9,7 @@ use models::config::CatalogKind;
 use models::contract::{Statement, System};
 use models::defects::Defects;
 use models::paimon::LakeAccess;
-use models::paimon::object_stores::MemoryObjectStore;
+use models::paimon::object_stores::{CatalogLock, MemoryObjectStore};
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem};
 use models::tiering::{TieringCoordinator, TieringWorker};
@@ -44,6 +44,7 @@ pub struct World {
     /// What the setup session is busy with.
     setup: Rc<Scope>,
     objects: Rc<MemoryObjectStore>,
+    store: Rc<InMemoryStore>,
     /// The lake as the system's own clean-up at the end reaches it: without a port.
     upkeep: LakeAccess,
     damage: Option<Damage>,
@@ -66,6 +67,8 @@ impl World {
             names: TableNames::default(),
             defects: defects.clone(),
             objects: objects.clone(),
+            rename: plan.lake.rename,
+            lock: CatalogLock::new(),
             store_host: store_host.clone(),
             store: store.clone(),
             coordinator_host: HostState::new("coordinator"),
@@ -143,6 +146,7 @@ impl World {
             maintenance,
             system,
             objects: objects.clone(),
+            store,
             upkeep,
             damage: options.damage.clone(),
         }
@@ -156,10 +160,11 @@ impl World {
         let began_ms = self.network.now_ms();
         self.enter(RunPhase::Chaos);
         self.observe_now_and_then();
-        timed_faults::schedule(&self.plan, &self.network, &self.maintenance);
+        timed_faults::schedule(&self.plan, &self.network, &self.objects, &self.store, &self.maintenance);
         self.work(Phase::Chaos, began_ms).await;
         let chaos_left_ms = (began_ms + self.plan.chaos_ms).saturating_sub(self.network.now_ms());
         tokio::time::sleep(Duration::from_millis(chaos_left_ms)).await;
+        self.store.shorten_retention(None);
         self.network.heal().await;
         self.enter(RunPhase::Healed);
         let healed_ms = self.network.now_ms();

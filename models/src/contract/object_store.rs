@@ -34,6 +34,21 @@ pub trait ObjectStore {
     /// Deletes; no error if there is nothing.
     async fn delete(&self, path: &str) -> Result<(), Failure>;
 
+    /// Gives an object another name; whether it did. A name that is taken is replaced if `replacing`, or else stays as it
+    /// is. `not-found` if there is no object `from`. Storage that knows no rename copies and deletes.
+    async fn rename_object(&self, from: &str, to: &str, replacing: bool) -> Result<bool, Failure> {
+        let bytes = self.get(from).await?;
+        let renamed = match replacing {
+            true => self.put(to, bytes).await.map(|()| true),
+            false => self.put_if_absent(to, bytes).await,
+        };
+        if renamed? {
+            self.delete(from).await?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Moves everything beneath `from` to beneath `to`, all or nothing; `already-exists` if `to` has objects.
     async fn rename_directory(&self, from: &str, to: &str) -> Result<(), Failure>;
 }

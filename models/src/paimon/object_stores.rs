@@ -7,7 +7,7 @@ mod catalog_lock;
 mod renaming;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -48,6 +48,11 @@ impl MemoryObjectStore {
         bytes[byte_position] ^= 0xff;
         *object = Bytes::from(bytes);
         true
+    }
+
+    /// The paths of all objects, as they are now.
+    pub fn paths(&self) -> BTreeSet<String> {
+        self.objects.borrow().keys().cloned().collect()
     }
 
     /// The paths beneath a directory, in ascending order.

@@ -90,7 +90,13 @@ impl PaimonTable {
             if changes.is_empty() {
                 continue;
             }
-            let first_sequence = highest.get(bucket).map_or(0, |highest| highest + 1);
+            let first_sequence = match highest.get(bucket) {
+                // Planted bug sequence-by-clock: later is what was written at a later time of the writer's clock.
+                _ if self.lake.defects.has(Defect::SequenceByClock) && self.schema.has_primary_key() => {
+                    i64::try_from(self.lake.environment.now_ms()).unwrap_or(i64::MAX / 1000) * 1000
+                }
+                highest => highest.map_or(0, |highest| highest + 1),
+            };
             let occurrence = committable.added.len() as u64;
             let mut encoded_changelog = None;
             let encoded = if self.schema.has_primary_key() {

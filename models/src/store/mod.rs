@@ -21,7 +21,7 @@ mod state;
 mod tables;
 mod writers;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -48,6 +48,8 @@ pub struct InMemoryStore {
     config: StoreConfig,
     defects: Defects,
     tables: RefCell<Tables>,
+    /// How long an operator lets the log live for now, below what the configuration says. Durable.
+    shortened_ttl_ms: Cell<Option<u64>>,
     /// Empty, and never looked at, in the reference.
     disk_image: RefCell<DiskImage>,
     /// As `disk_image`.
@@ -64,6 +66,7 @@ impl InMemoryStore {
             config,
             defects,
             tables: RefCell::default(),
+            shortened_ttl_ms: Cell::new(None),
             disk_image: RefCell::default(),
             stale_replica: RefCell::default(),
             former_names: RefCell::default(),
@@ -117,6 +120,18 @@ impl InMemoryStore {
         beginning_ms
     }
 
+    /// An operator lets the log live for at most so long from now on, or as long as is configured. What retention may
+    /// remove stays the same: what is readable in the lake (L9).
+    pub fn shorten_retention(&self, log_ttl_ms: Option<u64>) {
+        self.shortened_ttl_ms.set(log_ttl_ms);
+    }
+
+    /// When what is old enough to go had arrived, exclusive, by the store's own clock; `None` if nothing is.
+    fn expires_before_ms(&self) -> Option<u64> {
+        let ttl_ms = [self.config.log_ttl_ms, self.shortened_ttl_ms.get()].into_iter().flatten().min()?;
+        self.environment.now_ms().checked_sub(ttl_ms)
+    }
+
     /// Retention's loop; it never ends.
     async fn expire_for_ever(&self) {
         loop {
@@ -135,10 +150,7 @@ impl InMemoryStore {
             defects if defects.has(Defect::RetentionByTiered) => Guard::Tiered,
             _ => Guard::Readable,
         };
-        let ttl_ms = self.config.log_ttl_ms;
-        let Some(arrived_before_ms) = ttl_ms.and_then(|ttl_ms| self.environment.now_ms().checked_sub(ttl_ms)) else {
-            return;
-        };
+        let Some(arrived_before_ms) = self.expires_before_ms() else { return };
         let expired = retention::expire_log(&mut self.tables.borrow_mut(), arrived_before_ms, guard);
         if expired.trimmed {
             self.environment.reached(Point::LogTrimmed);

@@ -64,7 +64,7 @@ pub struct Client {
     /// Grows by one with each statement that commits to the lake (L11).
     pub(super) next_commit_identifier: Cell<u64>,
     pub(super) stale_copies: StaleCopies,
-    planted: PlantedRoutes,
+    pub(super) planted: PlantedRoutes,
 }
 
 impl Client {

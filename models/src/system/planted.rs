@@ -1,10 +1,12 @@
 //! Planted bugs of routing: what each makes of a statement, or of its route. Without one of them nothing here changes
 //! anything; the table of routes itself never hears of them.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
-use crate::contract::{RT_SUFFIX, Statement, TableView};
+use crate::contract::{Failure, RT_SUFFIX, Statement, TablePath, TableView};
 use crate::defects::{Defect, Defects};
+use crate::paimon::{LakeAccess, PaimonTable, Snapshot, TableDirectory};
 
 use super::place::{Part, Place};
 use super::route::Decision::{self, ByMode, Certain};
@@ -16,6 +18,8 @@ use super::route::Route::{LakeWrite, Refused, StoreWrite, SystemRead, UnionRead}
 pub(super) struct PlantedRoutes {
     /// Whether the session has overwritten something.
     has_overwritten: Cell<bool>,
+    /// The snapshot that base reads of a table stay on.
+    stays_on: RefCell<BTreeMap<TablePath, u64>>,
 }
 
 impl PlantedRoutes {
@@ -32,6 +36,28 @@ impl PlantedRoutes {
             }
         }
         statement
+    }
+
+    /// Planted bug gone-for-good: the snapshot that base reads of this session take for the newest. If a list lacks its
+    /// file, or it is said not to exist, that is the one before, for good.
+    pub(super) async fn snapshot_of_session(
+        &self,
+        lake: &LakeAccess,
+        table: &PaimonTable,
+        newest: Snapshot,
+    ) -> Result<Snapshot, Failure> {
+        let stays_on = self.stays_on.borrow().get(table.path()).copied();
+        if let Some(older) = stays_on {
+            return table.snapshot(older).await;
+        }
+        let directory = TableDirectory::of(table.path());
+        let file = directory.snapshot(newest.id);
+        let is_listed = lake.objects.list(&directory.snapshot_directory()).await?.contains(&file);
+        if newest.id == 1 || (is_listed && lake.objects.exists(&file).await?) {
+            return Ok(newest);
+        }
+        self.stays_on.borrow_mut().insert(table.path().clone(), newest.id - 1);
+        table.snapshot(newest.id - 1).await
     }
 
     /// The decision as a client with these bugs takes it.

@@ -66,7 +66,7 @@ pub const LAKE_VERBS: &[&str] = &["get", "exists", "put", "list", "delete", "ren
 
 /// The kinds of object on the lake.
 pub const LAKE_OBJECTS: &[&str] =
-    &["data", "manifest", "manifest-list", "snapshot", "hint", "schema", "tag", "directory", "other"];
+    &["data", "manifest", "manifest-list", "snapshot", "hint", "schema", "tag", "directory", "temporary", "other"];
 
 /// The name of the worker with this number, from 1.
 pub fn tiering_worker(number: u32) -> String {

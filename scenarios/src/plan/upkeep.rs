@@ -15,7 +15,6 @@ use models::contract::{Statement, TablePath};
 use models::maintenance::Job;
 
 use super::calls::{COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE};
-use super::survivable::may_expire_snapshots;
 use super::{CallFault, Fault, Plan};
 
 /// The least age of what clean-up of a table may delete beside these faults: the longest that a file waits for its
@@ -27,7 +26,20 @@ pub(crate) fn least_orphan_age_ms<'a>(
 ) -> u64 {
     // What holds up a host or a link lasts to its end, and then a call that was lost in it times out.
     let held_up_ms: u64 = faults.map(|fault| holds_up_ms(system, table, fault)).sum();
-    held_up_ms + system.longest_round_ms() + 2 * system.call_timeout_ms
+    // The clock that it is measured by may jump forward meanwhile.
+    held_up_ms + system.longest_round_ms() + 2 * system.call_timeout_ms + system.max_skew_ms
+}
+
+/// The least time for which an expiry keeps a snapshot, counted from the time that its file states: the longest round,
+/// where the clock of who looks may be ahead.
+pub(crate) fn least_kept_ms(system: &SystemConfig) -> u64 {
+    system.longest_round_ms() + system.max_skew_ms
+}
+
+/// Whether snapshots may expire at all beside these faults: where the log is cut, followers of `changes` may be in a
+/// lake snapshot.
+pub(crate) fn may_expire_snapshots<'a>(system: &SystemConfig, mut faults: impl Iterator<Item = &'a Fault>) -> bool {
+    system.store.log_ttl_ms.is_none() && !faults.any(|fault| matches!(fault, Fault::RetentionPressure { .. }))
 }
 
 /// For how long a fault may hold up somebody who has written files to the table and is about to commit them.
@@ -75,13 +87,14 @@ impl Plan {
                 if *at_least == 0 {
                     return Err("expected at_least to be at least 1, found 0".to_owned());
                 }
-                let least_ms = self.system.longest_round_ms();
+                let least_ms = least_kept_ms(&self.system);
                 if *keep_ms < least_ms {
                     return Err(format!(
                         "expected keep_ms to be at least the longest round, {least_ms} ms, found {keep_ms}"
                     ));
                 }
-                if !may_expire_snapshots(&self.system) || self.is_promoted(table) {
+                if !may_expire_snapshots(&self.system, self.faults().map(|(_, fault)| fault)) || self.is_promoted(table)
+                {
                     return Err(format!(
                         "expected no expiry of {table} where followers of its changes begin in the lake (its log is cut, \
                          or it is promoted), found one"

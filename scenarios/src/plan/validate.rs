@@ -35,6 +35,7 @@ impl Plan {
         between("chaos_ms", self.chaos_ms, 1, LONGEST_PHASE_MS)?;
         let tables = self.check_tables()?;
         let sessions: BTreeSet<&str> = self.sessions().collect();
+        self.check_skew(&sessions)?;
         let mut ids = BTreeSet::new();
         for step in &self.steps {
             if step.id.is_empty() {
@@ -201,6 +202,24 @@ impl Plan {
             }
             Fault::Full { for_ms, .. } => positive("for_ms", *for_ms),
             Fault::Maintain { table, job, .. } => self.check_job(table, job),
+            Fault::ClockJump { host, by_ms, .. } => {
+                self.check_host(host, sessions)?;
+                positive("how far the clock jumps", by_ms.unsigned_abs())
+            }
+            Fault::StaleList { host, for_ms, .. } | Fault::StaleExists { host, for_ms, .. } => {
+                self.check_reader(host, sessions)?;
+                positive("for_ms", *for_ms)
+            }
+            Fault::RetentionPressure { ttl_ms, for_ms, .. } => {
+                between("ttl_ms", *ttl_ms, 1, LONGEST_TIMING_MS)?;
+                positive("for_ms", *for_ms)
+            }
+            Fault::HeartbeatLoss { host, for_ms, .. } => {
+                if !self.is_worker(host) {
+                    return Err(format!("expected a tiering worker whose heartbeats are lost, found `{host}`"));
+                }
+                positive("for_ms", *for_ms)
+            }
             Fault::Outage { part, for_ms, .. } => {
                 if ![STORE, COORDINATOR, LAKE].contains(&part.as_str()) && !self.is_metastore(part) {
                     return Err(format!(
@@ -215,16 +234,42 @@ impl Plan {
 
     fn check_host(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
         let workers = self.system.tiering_workers;
-        let is_worker = (1..=workers.min(MOST_WORKERS)).any(|number| tiering_worker(number) == host);
         let is_part =
             [STORE, COORDINATOR, MAINTENANCE].contains(&host) || self.is_metastore(host) || self.is_compactor(host);
-        if is_part || is_worker || is_known_session(host, sessions) {
+        if is_part || self.is_worker(host) || is_known_session(host, sessions) {
             return Ok(());
         }
         Err(format!(
             "expected a host: store, coordinator, maintenance, tiering-1 to tiering-{workers} or a session, with a JDBC \
              catalog metastore, and where the system has one compactor, found `{host}`"
         ))
+    }
+
+    fn is_worker(&self, host: &str) -> bool {
+        (1..=self.system.tiering_workers.min(MOST_WORKERS)).any(|number| tiering_worker(number) == host)
+    }
+
+    /// Whether this is a session that only reads: what it is told of the lake may be old (rule 9 of what is survivable).
+    fn check_reader(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
+        let of_host = |planned: &&PlannedStatement| planned.session == host && !planned.statement.is_read();
+        let writes = self.statements().map(|(_, planned)| planned).find(of_host);
+        match writes {
+            None if is_known_session(host, sessions) => Ok(()),
+            None => Err(format!("expected a session that only reads, found `{host}`")),
+            Some(planned) => {
+                Err(format!("expected a session that only reads, found {} of `{host}`", planned.statement.name()))
+            }
+        }
+    }
+
+    /// Whether clocks that are ahead are those of hosts, and by no more than is declared.
+    fn check_skew(&self, sessions: &BTreeSet<&str>) -> Result<(), String> {
+        let max_skew_ms = self.system.max_skew_ms;
+        between("system.max_skew_ms", max_skew_ms, 0, LONGEST_TIMING_MS)?;
+        self.skew_ms.iter().try_for_each(|(host, ahead_ms)| {
+            self.check_host(host, sessions)?;
+            between(&format!("skew_ms of `{host}`"), *ahead_ms, 1, max_skew_ms)
+        })
     }
 
     /// Whether there is a link from one to the other; the lake is called and never calls.
@@ -311,8 +356,17 @@ fn check_schema(schema: &TableSchema, side: Side) -> Result<(), String> {
 }
 
 fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
-    let SystemConfig { store, coordinator, worker, compactor, client, tiering_workers, call_timeout_ms, max_call_ms } =
-        system;
+    let SystemConfig {
+        store,
+        coordinator,
+        worker,
+        compactor,
+        client,
+        tiering_workers,
+        call_timeout_ms,
+        max_call_ms,
+        ..
+    } = system;
     let compaction = compactor.iter().map(|compactor| ("system.compactor.interval_ms", compactor.interval_ms));
     let timings = [
         ("system.store.retention_interval_ms", store.retention_interval_ms),

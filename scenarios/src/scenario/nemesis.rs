@@ -29,6 +29,49 @@ pub struct Nemeses {
     pub full: Vec<WindowNemesis>,
     /// Tables are looked after: compaction, expiry, tags, clean-up.
     pub maintenance: Vec<MaintenanceNemesis>,
+    /// Clocks jump; `lasts` is how far. Strikes only runs in which clocks are wrong (`timings.skew_permille`).
+    pub clock_jumps: Vec<WindowNemesis>,
+    /// Lists of the lake are old; `hosts` is `["reader"]`.
+    pub stale_lists: Vec<WindowNemesis>,
+    /// What exists in the lake is told as of a while ago; `hosts` is `["reader"]`.
+    pub stale_exists: Vec<WindowNemesis>,
+    /// The store keeps its log for a shorter time; `hosts` is `["store"]`.
+    pub retention_pressure: Vec<WindowNemesis>,
+    /// No heartbeat of a worker arrives; `hosts` is `["tiering"]`.
+    pub heartbeat_loss: Vec<WindowNemesis>,
+}
+
+/// The groups that strike hosts with one kind of fault.
+pub(crate) struct OfHosts<'a>(
+    /// The kind, as `list faults` spells it.
+    pub &'static str,
+    /// The groups.
+    pub &'a [WindowNemesis],
+    /// Who can be struck.
+    pub fn(Role) -> bool,
+);
+
+impl Nemeses {
+    /// The groups that strike hosts, by the kind of their faults.
+    pub(crate) fn of_hosts(&self) -> [OfHosts<'_>; 9] {
+        use Role::{Coordinator, Lake, Metastore, Reader, Store, Tiering};
+        [
+            OfHosts("crash", &self.crashes, |role| role != Lake),
+            OfHosts("pause", &self.pauses, |role| role != Lake),
+            OfHosts("outage", &self.outages, |role| matches!(role, Store | Coordinator | Lake | Metastore)),
+            OfHosts("capacity-full", &self.full, |role| role == Lake),
+            OfHosts("clock-jump", &self.clock_jumps, |role| !matches!(role, Lake | Metastore | Role::Story)),
+            OfHosts("stale-list", &self.stale_lists, |role| role == Reader),
+            OfHosts("stale-exists", &self.stale_exists, |role| role == Reader),
+            OfHosts("retention-pressure", &self.retention_pressure, |role| role == Store),
+            OfHosts("heartbeat-loss", &self.heartbeat_loss, |role| role == Tiering),
+        ]
+    }
+
+    /// The groups that strike links, by the kind of their faults.
+    pub(crate) fn of_links(&self) -> [(&'static str, &[LinkNemesis]); 2] {
+        [("partition", &self.partitions), ("slow-link", &self.slow_links)]
+    }
 }
 
 /// Calls that go wrong.
@@ -195,15 +238,17 @@ impl Nemeses {
         if struck == Role::Story && about_stories {
             return true;
         }
-        let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages).flat_map(|group| &group.hosts);
-        let links = self.partitions.iter().chain(&self.slow_links).flat_map(|group| group.from.iter().chain(&group.to));
+        let windows =
+            self.of_hosts().into_iter().flat_map(|OfHosts(_, groups, _)| groups).flat_map(|group| &group.hosts);
+        let links = self.of_links().into_iter().flat_map(|(_, groups)| groups);
+        let links = links.flat_map(|group| group.from.iter().chain(&group.to));
         let callers = self.calls.iter().map(|group| &group.caller);
         windows.chain(links).chain(callers).any(|role| *role == struck)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        let windows = self.crashes.iter().chain(&self.pauses).chain(&self.outages).chain(&self.full);
-        let links = self.partitions.iter().chain(&self.slow_links);
+        let windows = self.of_hosts().into_iter().flat_map(|OfHosts(_, groups, _)| groups);
+        let links = self.of_links().into_iter().flat_map(|(_, groups)| groups);
         let names = (self.calls.iter().map(|group| &group.name))
             .chain(windows.map(|group| &group.name))
             .chain(links.map(|group| &group.name))
@@ -226,27 +271,20 @@ impl Nemeses {
         if self.strike(Role::Maintenance) && self.maintenance.is_empty() {
             return Err("expected a group of `nemeses.maintenance` for other groups to strike, found none".to_owned());
         }
-        for (key, groups) in [("crashes", &self.crashes), ("pauses", &self.pauses)] {
+        for OfHosts(kind, groups, can_strike) in self.of_hosts() {
             for group in groups {
-                check_roles(key, &group.name, &group.hosts, |role| role != Role::Lake)?;
+                check_roles(kind, &group.name, &group.hosts, can_strike)?;
             }
         }
-        for group in &self.outages {
-            let is_part = |role| matches!(role, Role::Store | Role::Coordinator | Role::Lake | Role::Metastore);
-            check_roles("outages", &group.name, &group.hosts, is_part)?;
-        }
-        for group in &self.full {
-            check_roles("full", &group.name, &group.hosts, |role| role == Role::Lake)?;
-        }
-        for (key, groups) in [("partitions", &self.partitions), ("slow_links", &self.slow_links)] {
+        for (kind, groups) in self.of_links() {
             for group in groups {
-                check_roles(key, &group.name, &group.from, |role| role != Role::Lake)?;
-                check_roles(key, &group.name, &group.to, |role| !group.from.contains(&role))?;
-                let cuts = key == "partitions";
+                check_roles(kind, &group.name, &group.from, |role| role != Role::Lake)?;
+                check_roles(kind, &group.name, &group.to, |role| !group.from.contains(&role))?;
+                let cuts = kind == "partition";
                 if group.both_ways_permille.is_some() != cuts {
                     let (expected, found) = if cuts { ("a", "none") } else { ("no", "one") };
                     return Err(format!(
-                        "expected {expected} `both_ways_permille` in group {:?} of `nemeses.{key}`, found {found}",
+                        "expected {expected} `both_ways_permille` in group {:?} of `nemeses`, of kind {kind}, found {found}",
                         group.name
                     ));
                 }
@@ -256,13 +294,13 @@ impl Nemeses {
     }
 }
 
-fn check_roles(key: &str, group: &str, roles: &[Role], fits: impl Fn(Role) -> bool) -> Result<(), String> {
+fn check_roles(kind: &str, group: &str, roles: &[Role], fits: impl Fn(Role) -> bool) -> Result<(), String> {
     if roles.is_empty() {
-        return Err(format!("expected group {group:?} of `nemeses.{key}` to name who, found nobody"));
+        return Err(format!("expected group {group:?} of `nemeses`, of kind {kind}, to name who, found nobody"));
     }
     match roles.iter().find(|role| !fits(**role)) {
         Some(role) => Err(format!(
-            "expected somebody whom this can happen to in group {group:?} of `nemeses.{key}`, found {role:?}"
+            "expected somebody to whom a {kind} can happen in group {group:?} of `nemeses`, found {role:?}"
         )),
         None => Ok(()),
     }
@@ -277,7 +315,7 @@ impl CallNemesis {
         for call in &self.calls {
             check_call(call).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
         }
-        check_roles("calls", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake | Role::Metastore))?;
+        check_roles("call", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake | Role::Metastore))?;
         self.nth.check_within("nth", 1, 1000).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
         if self.stories_permille.is_some() && self.caller == Role::Story {
             return Err(format!(

@@ -1,6 +1,7 @@
 //! The workload's and the timings' part of a scenario: how many sessions ask what of which tables, and how fast the
 //! system under them is.
 
+use models::paimon::object_stores::RenameSemantics;
 use serde::Deserialize;
 
 use super::{Permille, Range, StoryGroup};
@@ -51,6 +52,22 @@ pub struct Workload {
     /// The share of runs whose Paimon catalog is the one on an SQL database (C4).
     #[serde(default = "never")]
     pub jdbc_permille: Permille,
+    /// The share of runs whose lake is on storage that creates files by renaming.
+    #[serde(default = "never")]
+    pub renames_permille: Permille,
+    /// What a rename does there: one of these, by weight.
+    #[serde(default)]
+    pub renames: Vec<WeightedRename>,
+}
+
+/// One kind of storage that renames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedRename {
+    /// What its rename does.
+    pub rename: RenameSemantics,
+    /// How often, in proportion to the others.
+    pub weight: u64,
 }
 
 fn never() -> Permille {
@@ -229,6 +246,14 @@ impl Workload {
         if self.reads.select == 0 || self.reads.select_rt == 0 {
             return Err("expected keys `workload.reads.select` and `select_rt` to be at least 1, found 0".to_owned());
         }
+        if (self.renames_permille.0 > 0) == self.renames.is_empty() {
+            return Err(format!(
+                "expected `workload.renames` where `workload.renames_permille` is not 0, and nowhere else, found {} and \
+                 {}",
+                self.renames.len(),
+                self.renames_permille.0
+            ));
+        }
         self.stories.iter().try_for_each(StoryGroup::check)?;
         let stories: u64 = self.stories.iter().map(|group| group.count.most).sum();
         if stories > 4 {
@@ -279,6 +304,10 @@ pub struct Timings {
     pub log_ttl_ms: Range,
     /// How often retention looks.
     pub retention_interval_ms: Range,
+    /// The share of runs in which clocks are wrong.
+    pub skew_permille: Permille,
+    /// By how much they are ahead at most, then.
+    pub max_skew_ms: Range,
     /// How often a client tries a call again.
     pub retries: Range,
     /// The pause before the first retry.
@@ -305,6 +334,8 @@ impl Default for Timings {
             log_ttl_permille: Permille(500),
             log_ttl_ms: Range::new(300, 2500),
             retention_interval_ms: Range::new(50, 400),
+            skew_permille: Permille(0),
+            max_skew_ms: Range::new(50, 300),
             retries: Range::new(3, 6),
             retry_wait_ms: Range::new(10, 60),
             deadline_ms: Range::new(5_000, 10_000),
@@ -325,6 +356,7 @@ impl Timings {
             ("log_ttl_ms", self.log_ttl_ms),
             ("retention_interval_ms", self.retention_interval_ms),
             ("deadline_ms", self.deadline_ms),
+            ("max_skew_ms", self.max_skew_ms),
         ];
         for (key, range) in at_least_one {
             range.check_within(&format!("timings.{key}"), 1, 60_000)?;

@@ -14,13 +14,16 @@ use crate::draw::Place;
 use crate::plan::calls::{
     CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING, tiering_worker,
 };
-use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Step, slowest_link_ms};
+use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Frame, Step, slowest_link_ms};
 use crate::scenario::{CallFaultKind, CallNemesis, Length, LinkNemesis, Nemeses, Permille, Range, Role, WindowNemesis};
 
 /// A run with fewer faults than this gets more of those that are on.
 const FEWEST: u64 = 6;
 /// A run has at most so many.
 const MOST: usize = 40;
+
+/// A log under pressure is kept for so long at most.
+const SHORTEST_TTL_MS: u64 = 200;
 
 /// In so many of a thousand runs a call of a group is armed.
 const ARMED_PERMILLE: u64 = 500;
@@ -35,15 +38,26 @@ enum Group<'a> {
     Outages(&'a WindowNemesis),
     SlowLinks(&'a LinkNemesis),
     Full(&'a WindowNemesis),
+    ClockJumps(&'a WindowNemesis),
+    StaleLists(&'a WindowNemesis),
+    StaleExists(&'a WindowNemesis),
+    RetentionPressure(&'a WindowNemesis),
+    HeartbeatLoss(&'a WindowNemesis),
 }
 
 impl Group<'_> {
     fn head(&self) -> (&str, Permille, Range) {
         match self {
             Self::Calls(group) => (&group.name, group.on_permille, group.count),
-            Self::Crashes(group) | Self::Pauses(group) | Self::Outages(group) | Self::Full(group) => {
-                (&group.name, group.on_permille, group.count)
-            }
+            Self::Crashes(group)
+            | Self::Pauses(group)
+            | Self::Outages(group)
+            | Self::Full(group)
+            | Self::ClockJumps(group)
+            | Self::StaleLists(group)
+            | Self::StaleExists(group)
+            | Self::RetentionPressure(group)
+            | Self::HeartbeatLoss(group) => (&group.name, group.on_permille, group.count),
             Self::Partitions(group) | Self::SlowLinks(group) => (&group.name, group.on_permille, group.count),
         }
     }
@@ -55,7 +69,14 @@ fn groups(nemeses: &Nemeses) -> Vec<Group<'_>> {
     let links = nemeses.partitions.iter().map(Group::Partitions);
     let away = nemeses.outages.iter().map(Group::Outages);
     let slow = nemeses.slow_links.iter().map(Group::SlowLinks);
-    calls.chain(hosts).chain(links).chain(away).chain(slow).chain(nemeses.full.iter().map(Group::Full)).collect()
+    let full = nemeses.full.iter().map(Group::Full);
+    let clocks = nemeses.clock_jumps.iter().map(Group::ClockJumps);
+    let old_lists = nemeses.stale_lists.iter().map(Group::StaleLists);
+    let stale = old_lists.chain(nemeses.stale_exists.iter().map(Group::StaleExists));
+    let pressure = nemeses.retention_pressure.iter().map(Group::RetentionPressure);
+    let silence = nemeses.heartbeat_loss.iter().map(Group::HeartbeatLoss);
+    let all = calls.chain(hosts).chain(links).chain(away).chain(slow).chain(full);
+    all.chain(clocks).chain(stale).chain(pressure).chain(silence).collect()
 }
 
 /// The fault steps of the run.
@@ -82,7 +103,12 @@ pub(super) fn faults(run: &Run<'_>, cast: &Cast) -> Vec<Step> {
             if number < *count { drawn.push((id, fault)) } else { spare.push((id, fault)) }
         }
     }
-    let mut budget = Budget::new(run.chaos_ms);
+    let mut budget = Budget::new(Frame {
+        chaos_ms: run.chaos_ms,
+        max_skew_ms: run.system.max_skew_ms,
+        skew_ms: &run.skew_ms,
+        lake: run.lake,
+    });
     let mut taken = Vec::new();
     for (id, fault) in &drawn {
         if taken.len() < MOST && budget.take(fault).is_ok() {
@@ -107,14 +133,29 @@ fn is_played(run: &Run<'_>, role: Role) -> bool {
     }
 }
 
+/// Whether only a storage that creates files by renaming has such a call.
+fn is_of_renames(call: &str) -> bool {
+    call == "lake.put-temporary" || (call.starts_with("lake.rename-") && call != "lake.rename-directory")
+}
+
 /// Whether the group finds somebody to strike.
 fn can_strike(run: &Run<'_>, group: Group<'_>) -> bool {
     let some_of = |roles: &[Role]| roles.iter().any(|role| is_played(run, *role));
     match group {
-        Group::Calls(group) => is_played(run, group.caller),
-        Group::Crashes(group) | Group::Pauses(group) | Group::Outages(group) | Group::Full(group) => {
-            some_of(&group.hosts)
+        // A storage that renames nothing has no such calls.
+        Group::Calls(group) => {
+            is_played(run, group.caller)
+                && (run.lake.rename.is_some() || !group.calls.iter().all(|call| is_of_renames(call)))
         }
+        Group::ClockJumps(group) => run.system.max_skew_ms > 0 && some_of(&group.hosts),
+        Group::Crashes(group)
+        | Group::Pauses(group)
+        | Group::Outages(group)
+        | Group::Full(group)
+        | Group::StaleLists(group)
+        | Group::StaleExists(group)
+        | Group::RetentionPressure(group)
+        | Group::HeartbeatLoss(group) => some_of(&group.hosts),
         Group::Partitions(group) | Group::SlowLinks(group) => some_of(&group.from) && some_of(&group.to),
     }
 }
@@ -167,6 +208,31 @@ fn fault(run: &Run<'_>, cast: &Cast, group: Group<'_>, place: Place) -> Fault {
         Group::Full(group) => {
             let (at_ms, for_ms) = window(LAKE, group.lasts);
             Fault::Full { at_ms, for_ms }
+        }
+        Group::ClockJumps(group) => {
+            let host = host("host", &group.hosts);
+            let far_ms = length_ms(run, place, group.lasts, run.system.max_skew_ms) as i64;
+            let by_ms = if place.chance("back", 0, 500) { -far_ms } else { far_ms };
+            Fault::ClockJump { host, by_ms, at_ms: place.between_inclusive("at", 0, run.chaos_ms / 20, run.chaos_ms) }
+        }
+        Group::StaleLists(group) => {
+            let host = host("host", &group.hosts);
+            let (at_ms, for_ms) = window(&host, group.lasts);
+            Fault::StaleList { host, at_ms, for_ms }
+        }
+        Group::StaleExists(group) => {
+            let host = host("host", &group.hosts);
+            let (at_ms, for_ms) = window(&host, group.lasts);
+            Fault::StaleExists { host, at_ms, for_ms }
+        }
+        Group::RetentionPressure(group) => {
+            let (at_ms, for_ms) = window(TIERING, group.lasts);
+            Fault::RetentionPressure { ttl_ms: place.between_inclusive("ttl", 0, 1, SHORTEST_TTL_MS), at_ms, for_ms }
+        }
+        Group::HeartbeatLoss(group) => {
+            let host = host("host", &group.hosts);
+            let (at_ms, for_ms) = window(&host, group.lasts);
+            Fault::HeartbeatLoss { host, at_ms, for_ms }
         }
         Group::Outages(group) => {
             let part = host("host", &group.hosts);

@@ -42,6 +42,10 @@ pub(super) fn system(timings: &Timings, needs_compactor: bool, draws: Draws) -> 
         tiering_workers: drawn("tiering-workers", timings.tiering_workers) as u32,
         call_timeout_ms: drawn("call-timeout", timings.call_timeout_ms),
         max_call_ms: drawn("max-call", timings.max_call_ms),
+        max_skew_ms: match place.chance("skew-on", 0, timings.skew_permille.0) {
+            true => drawn("max-skew", timings.max_skew_ms),
+            false => 0,
+        },
     };
     (system, drawn("min-call", timings.min_call_ms))
 }

@@ -6,7 +6,7 @@ use models::maintenance::Job;
 
 use super::{Run, within};
 use crate::draw::Place;
-use crate::plan::{Action, Fault, Step, least_orphan_age_ms, may_expire_snapshots};
+use crate::plan::{Action, Fault, Step, least_kept_ms, least_orphan_age_ms, may_expire_snapshots};
 use crate::scenario::{JobKind, MaintenanceNemesis};
 
 /// The most snapshots that an expiry keeps at least.
@@ -50,7 +50,8 @@ pub(super) fn jobs(run: &Run<'_>, faults: &[Step]) -> Vec<Step> {
 /// One job of a group, the step `id`; `None` in a run without tables.
 fn job(run: &Run<'_>, group: &MaintenanceNemesis, id: &str, place: Place, faults: &[&Fault]) -> Option<Fault> {
     let table = place.pick("table", 0, &run.tables)?.path.clone();
-    let allowed = |job: JobKind| job != JobKind::ExpireSnapshots || may_expire_snapshots(&run.system);
+    let may_expire = may_expire_snapshots(&run.system, faults.iter().copied());
+    let allowed = |job: JobKind| job != JobKind::ExpireSnapshots || may_expire;
     let kinds: Vec<_> = group.jobs.iter().filter(|one| allowed(one.job)).map(|one| (one.weight, one.job)).collect();
     let spare_ms = place.between_inclusive("spare", 0, 0, SPARE_MS);
     let job = match place.pick_weighted("job", 0, &kinds).copied().unwrap_or(JobKind::Compact) {
@@ -58,7 +59,7 @@ fn job(run: &Run<'_>, group: &MaintenanceNemesis, id: &str, place: Place, faults
         JobKind::CompactFully => Job::Compact { fully: true },
         JobKind::ExpireSnapshots => Job::ExpireSnapshots {
             at_least: place.between_inclusive("at-least", 0, 1, MOST_KEPT),
-            keep_ms: run.system.longest_round_ms() + spare_ms,
+            keep_ms: least_kept_ms(&run.system) + spare_ms,
         },
         JobKind::CreateTag => Job::CreateTag { name: id.to_owned() },
         JobKind::DeleteTag => {

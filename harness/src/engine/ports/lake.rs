@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use models::contract::{Failure, ObjectStore, TablePath};
 
+use super::super::faults::StaleAnswer;
 use super::super::network::{Edge, Network};
 
 /// The lake's storage behind a port.
@@ -27,6 +28,8 @@ enum ObjectKind {
     Hint,
     Tag,
     Data,
+    /// What is written beside a file's name and then renamed to it.
+    Temporary,
     Other,
 }
 
@@ -47,6 +50,7 @@ fn classify(path: &str) -> (Option<TablePath>, ObjectKind) {
         return (owner.map(|database| TablePath::new(database, view)), ObjectKind::Other);
     }
     let kind = match folder {
+        _ if file.starts_with('.') && file.ends_with(".tmp") => ObjectKind::Temporary,
         "snapshot" if file == "LATEST" || file == "EARLIEST" => ObjectKind::Hint,
         "snapshot" => ObjectKind::Snapshot,
         "schema" => ObjectKind::Schema,
@@ -70,6 +74,7 @@ macro_rules! lake_call {
             ObjectKind::Hint => concat!("lake.", $verb, "-hint"),
             ObjectKind::Tag => concat!("lake.", $verb, "-tag"),
             ObjectKind::Data => concat!("lake.", $verb, "-data"),
+            ObjectKind::Temporary => concat!("lake.", $verb, "-temporary"),
             ObjectKind::Other => concat!("lake.", $verb, "-other"),
         }
     };
@@ -86,7 +91,12 @@ impl LakePort {
     fn written(network: &Network, worker: &Rc<str>, role_is_tiering: bool, path: &str) {
         match classify(path) {
             (_, ObjectKind::Data) => network.data_file_written(),
-            (Some(table), ObjectKind::Snapshot) if role_is_tiering => network.round_committed(&table, worker),
+            (Some(table), ObjectKind::Snapshot) => {
+                network.arrivals().note(path, network.now_ms());
+                if role_is_tiering {
+                    network.round_committed(&table, worker);
+                }
+            }
             _ => {}
         }
     }
@@ -108,10 +118,16 @@ impl ObjectStore for LakePort {
     async fn exists(&self, path: &str) -> Result<bool, Failure> {
         let (table, kind) = classify(path);
         let objects = self.objects.clone();
+        let (network, caller) = (self.network.clone(), self.edge.caller.name.clone());
         self.network
             .call(&self.edge, lake_call!("exists", kind), table, Rc::<str>::from(path), move |path| {
-                let objects = objects.clone();
-                Box::pin(async move { objects.exists(&path).await })
+                let (objects, stale) = (objects.clone(), network.faults.stale_paths(StaleAnswer::Exists, &caller));
+                Box::pin(async move {
+                    match stale {
+                        Some(paths) => Ok(paths.contains(&*path)),
+                        None => objects.exists(&path).await,
+                    }
+                })
             })
             .await
     }
@@ -168,10 +184,15 @@ impl ObjectStore for LakePort {
         // A directory is named like a file in it, so that listing `snapshot/` is `lake.list-snapshot`.
         let (table, kind) = classify(&format!("{}/", directory.trim_end_matches('/')));
         let objects = self.objects.clone();
+        let (network, caller) = (self.network.clone(), self.edge.caller.name.clone());
         self.network
             .call(&self.edge, lake_call!("list", kind), table, Rc::<str>::from(directory), move |directory| {
-                let objects = objects.clone();
-                Box::pin(async move { objects.list(&directory).await })
+                let (objects, stale) = (objects.clone(), network.faults.stale_paths(StaleAnswer::List, &caller));
+                Box::pin(async move {
+                    let Some(paths) = stale else { return objects.list(&directory).await };
+                    let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+                    Ok(paths.iter().filter(|path| path.starts_with(&prefix)).cloned().collect())
+                })
             })
             .await
     }
@@ -187,14 +208,37 @@ impl ObjectStore for LakePort {
             .await
     }
 
+    async fn rename_object(&self, from: &str, to: &str, replacing: bool) -> Result<bool, Failure> {
+        let (table, kind) = classify(to);
+        let (objects, network, worker) = (self.objects.clone(), self.network.clone(), self.edge.caller.name.clone());
+        let is_tiering = &*self.edge.role == "tiering";
+        let request = (Rc::<str>::from(from), Rc::<str>::from(to), replacing);
+        self.network
+            .call(&self.edge, lake_call!("rename", kind), table, request, move |(from, to, replacing)| {
+                let (objects, network, worker) = (objects.clone(), network.clone(), worker.clone());
+                Box::pin(async move {
+                    let renamed = objects.rename_object(&from, &to, replacing).await?;
+                    if renamed {
+                        Self::written(&network, &worker, is_tiering, &to);
+                    }
+                    Ok(renamed)
+                })
+            })
+            .await
+    }
+
     async fn rename_directory(&self, from: &str, to: &str) -> Result<(), Failure> {
         let (table, _) = classify(&format!("{}/", from.trim_end_matches('/')));
-        let objects = self.objects.clone();
+        let (objects, network) = (self.objects.clone(), self.network.clone());
         let request = (Rc::<str>::from(from), Rc::<str>::from(to));
         self.network
             .call(&self.edge, "lake.rename-directory", table, request, move |(from, to)| {
-                let objects = objects.clone();
-                Box::pin(async move { objects.rename_directory(&from, &to).await })
+                let (objects, network) = (objects.clone(), network.clone());
+                Box::pin(async move {
+                    objects.rename_directory(&from, &to).await?;
+                    network.arrivals().follow(&from, &to);
+                    Ok(())
+                })
             })
             .await
     }
@@ -217,6 +261,7 @@ mod tests {
         assert_eq!(name("db.db/t/dt=a/bucket-0/data-1-0.parquet"), "db.t: lake.put-data");
         assert_eq!(name("db.db/t/schema/schema-0"), "db.t: lake.put-schema");
         assert_eq!(name("db.db/t/tag/tag-a"), "db.t: lake.put-tag");
+        assert_eq!(name("db.db/t/snapshot/.snapshot-7.u-1.tmp"), "db.t: lake.put-temporary");
         assert_eq!(name("db.db/.views/t$rt.json"), "db.t: lake.put-other");
     }
 }

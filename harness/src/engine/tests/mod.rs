@@ -5,4 +5,5 @@ mod broken;
 mod calls;
 mod maintenance;
 mod sessions;
+mod surroundings;
 mod watchdogs;

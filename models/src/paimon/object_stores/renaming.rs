@@ -20,22 +20,35 @@ use std::rc::Rc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::contract::{Environment, Failure, FailureCode, ObjectStore};
+use crate::defects::{Defect, Defects};
 
 use super::CatalogLock;
 
 /// What a storage's rename does, beside moving a file to a name that is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RenameSemantics {
     /// It refuses a name that is taken, in one step.
     Atomic,
-    /// It replaces what has the name.
-    Overwriting,
     /// It refuses a name that is taken, in one step; where it succeeds it says that it did not.
     FalseButDone,
+    /// It replaces what has the name.
+    Overwriting,
     /// It copies, replacing what has the name, and then deletes the source.
     CopyThenDelete,
+}
+
+impl RenameSemantics {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Atomic, Self::FalseButDone, Self::Overwriting, Self::CopyThenDelete];
+
+    /// Whether it replaces what has the name, so that only a lock keeps two writers apart.
+    pub fn replaces(self) -> bool {
+        matches!(self, Self::Overwriting | Self::CopyThenDelete)
+    }
 }
 
 /// An object store that creates files by renaming. All else is that of the store beneath.
@@ -45,6 +58,7 @@ pub struct RenamingObjectStore {
     semantics: RenameSemantics,
     lock: Option<CatalogLock>,
     answers_are_believed: bool,
+    defects: Defects,
     /// How many files were created; numbers the draws of temporary names.
     created: Cell<u64>,
     /// How many of the next renames lose their answer.
@@ -60,6 +74,7 @@ impl RenamingObjectStore {
             semantics,
             lock: None,
             answers_are_believed: false,
+            defects: Defects::none(),
             created: Cell::new(0),
             answers_to_lose: Cell::new(0),
         }
@@ -78,6 +93,12 @@ impl RenamingObjectStore {
         Self { answers_are_believed: true, ..self }
     }
 
+    /// The same store with these planted bugs.
+    #[must_use]
+    pub fn with_defects(self, defects: Defects) -> Self {
+        Self { defects, ..self }
+    }
+
     /// The next rename takes effect, its answer is lost, and the storage's client repeats it.
     pub fn lose_next_answer(&self) {
         self.answers_to_lose.set(self.answers_to_lose.get() + 1);
@@ -85,21 +106,12 @@ impl RenamingObjectStore {
 
     /// Whether the file was renamed, as the storage says.
     async fn rename(&self, from: &str, to: &str) -> Result<bool, Failure> {
-        let bytes = match self.objects.get(from).await {
-            Err(failure) if failure.code == FailureCode::NotFound => return self.without_source(to).await,
-            bytes => bytes?,
-        };
-        let renamed = match self.semantics {
-            RenameSemantics::Atomic | RenameSemantics::FalseButDone => self.objects.put_if_absent(to, bytes).await?,
-            RenameSemantics::Overwriting | RenameSemantics::CopyThenDelete => {
-                self.objects.put(to, bytes).await?;
-                true
-            }
-        };
-        if renamed {
-            self.objects.delete(from).await?;
+        // Planted bug rename-forced: a name that is taken is no reason not to take it.
+        let replacing = self.semantics.replaces() || self.defects.has(Defect::RenameForced);
+        match self.objects.rename_object(from, to, replacing).await {
+            Err(failure) if failure.code == FailureCode::NotFound => self.without_source(to).await,
+            renamed => Ok(renamed? && self.semantics != RenameSemantics::FalseButDone),
         }
-        Ok(renamed && self.semantics != RenameSemantics::FalseButDone)
     }
 
     /// What a rename does whose source is gone, because it was done before and its answer was lost.
@@ -129,8 +141,9 @@ impl ObjectStore for RenamingObjectStore {
     async fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool, Failure> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let _held = match &self.lock {
-            None => None,
-            Some(lock) => Some(lock.acquire(directory).await),
+            // Planted bug lock-ignored: a committer does not wait for another one.
+            Some(lock) if !self.defects.has(Defect::LockIgnored) => Some(lock.acquire(directory).await),
+            _ => None,
         };
         if self.objects.exists(path).await? {
             return Ok(false);

@@ -13,7 +13,7 @@ mod epochs;
 mod lake_table;
 mod states;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -40,6 +40,8 @@ pub struct TieringCoordinator {
     /// Durable: written before an epoch leaves the coordinator.
     epochs: RefCell<EpochLedger>,
     volatile: RefCell<Volatile>,
+    /// Whether it was down before: only told, never looked at.
+    failed_over: Cell<bool>,
 }
 
 /// What a crash takes away.
@@ -77,7 +79,8 @@ impl TieringCoordinator {
     ) -> Self {
         let epochs = RefCell::default();
         let volatile = RefCell::new(Volatile::with(&defects));
-        Self { store, catalog, environment, config, defects, epochs, volatile }
+        let failed_over = Cell::new(false);
+        Self { store, catalog, environment, config, defects, epochs, volatile, failed_over }
     }
 
     /// Tiers this table from now on, at once.
@@ -201,7 +204,11 @@ impl Coordinator for TieringCoordinator {
             return Ok(None);
         }
         let mut epochs = self.epochs.borrow_mut();
-        Ok(volatile.states.assign(worker, now_ms, |path| epochs.next(path)))
+        let assigned = volatile.states.assign(worker, now_ms, |path| epochs.next(path));
+        if self.failed_over.get() && assigned.as_ref().is_some_and(|assigned| assigned.epoch > 1) {
+            self.environment.reached(Point::EpochAfterFailover);
+        }
+        Ok(assigned)
     }
 
     async fn heartbeat(&self, table_id: TableId, epoch: u64) -> Result<(), Failure> {
@@ -220,6 +227,7 @@ impl Coordinator for TieringCoordinator {
 impl Host for TieringCoordinator {
     fn crash(&self) {
         self.volatile.replace(Volatile::with(&self.defects));
+        self.failed_over.set(true);
     }
 
     async fn run(&self) {

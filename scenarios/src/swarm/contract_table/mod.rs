@@ -69,6 +69,8 @@ pub(super) fn plan(scenario: &Scenario, contract: &ContractTable, seed: u64, dra
         version: PLAN_VERSION,
         scenario: scenario.name.clone(),
         seed,
+        lake: Default::default(),
+        skew_ms: Default::default(),
         min_call_ms,
         catalog: combination.catalog(),
         tables: run.tables.iter().map(planned).collect(),

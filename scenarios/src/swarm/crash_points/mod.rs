@@ -87,6 +87,8 @@ fn undisturbed(scenario: &Scenario, of: CrashedProtocol, seed: u64, lap: u64, dr
         seed,
         min_call_ms: 1,
         catalog: Default::default(),
+        lake: Default::default(),
+        skew_ms: Default::default(),
         tables: vec![PlannedTable { table: table.path.clone(), schema: table.schema.clone(), side }],
         chaos_ms: CHAOS_MS,
         steps: tale.steps,
@@ -110,6 +112,7 @@ fn system() -> SystemConfig {
         tiering_workers: 1,
         call_timeout_ms: 100,
         max_call_ms: 2,
+        max_skew_ms: 0,
     }
 }
 
