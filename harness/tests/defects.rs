@@ -95,6 +95,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::OverwriteDropsConcurrent, "lake-storage"),
     (Defect::RetryOtherKind, "lake-storage"),
     (Defect::RenameRace, "partitioned"),
+    (Defect::RenameForced, "lake-storage"),
     (Defect::LoserSucceeds, "lake-storage"),
     (Defect::ReplayNotFiltered, "lake-storage"),
     (Defect::ExpiryDeletesLive, "maintenance"),
