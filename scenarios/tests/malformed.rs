@@ -3,7 +3,7 @@
 use models::config::CompactorConfig;
 use models::contract::{DataType, Side};
 use scenarios::library;
-use scenarios::plan::{Fault, Plan, Step};
+use scenarios::plan::{Action, Fault, Plan, Step};
 use scenarios::scenario::Scenario;
 
 fn plan() -> Plan {
@@ -145,7 +145,18 @@ fn maintenance_that_takes_something_from_somebody_is_refused() {
     .unwrap();
     let beside_a_cut_log = refusal(|plan| {
         plan.system.store.log_ttl_ms = Some(1_000);
-        plan.steps.push(expiry);
+        plan.steps.push(expiry.clone());
+    });
+    let beside_pressure = refusal(|plan| {
+        plan.system.store.log_ttl_ms = None;
+        let pressure = Fault::RetentionPressure { ttl_ms: 1, at_ms: 1, for_ms: 1 };
+        plan.steps.push(Step { id: "p".to_owned(), action: Action::Fault(pressure) });
+        plan.steps.push(expiry.clone());
+    });
+    let skewed = refusal(|plan| {
+        plan.system.store.log_ttl_ms = None;
+        plan.system.max_skew_ms = 5_000;
+        plan.steps.push(expiry.clone());
     });
     let twice = refusal(|plan| {
         plan.steps.push(tag.clone());
@@ -159,9 +170,11 @@ fn maintenance_that_takes_something_from_somebody_is_refused() {
         ),
         (
             refusal_of_job(r#"{"expire-snapshots":{"at_least":1,"keep_ms":5}}"#),
-            "step `s`: expected keep_ms to be at least the longest round, ",
+            "step `s`: expected keep_ms to be at least the longest round by a clock that may be ahead, ",
         ),
         (beside_a_cut_log, "expected no expiry of db.k1 where followers of its changes begin in the lake"),
+        (beside_pressure, "expected no expiry of db.k1 where followers of its changes begin in the lake"),
+        (skewed, "expected keep_ms to be at least the longest round by a clock that may be ahead, "),
         (
             refusal_of_job(r#"{"remove-orphans":{"older_than_ms":5}}"#),
             "step `s`: expected clean-up to spare what is younger than the longest commit beside this plan's faults, ",
@@ -171,6 +184,10 @@ fn maintenance_that_takes_something_from_somebody_is_refused() {
         (
             refusal_of_call("maintenance(db.k1).lake.put-tag#1", r#"{"duplicate":{"after_ms":5}}"#),
             "step `s`: expected a call that may come late or twice, found maintenance(db.k1).lake.put-tag#1: the tag may",
+        ),
+        (
+            refusal_of_call("maintenance(db.k1).lake.rename-tag#1", r#"{"delay":{"by_ms":5}}"#),
+            "step `s`: expected a call that may come late or twice, found maintenance(db.k1).lake.rename-tag#1: the tag",
         ),
         (
             refusal_of_call("operator(db.k1).lake.put-tag#1", r#""refuse""#),
@@ -271,7 +288,11 @@ fn clocks_and_stale_answers_have_their_hosts() {
             "expected a tiering worker whose heartbeats are lost, found `store`",
         ),
         (
-            refusal_of_fault(r#"{"retention-pressure":{"ttl_ms":0,"at_ms":1,"for_ms":1}}"#),
+            refusal(|plan| {
+                let pressure = Fault::RetentionPressure { ttl_ms: 0, at_ms: 1, for_ms: 1 };
+                plan.steps.retain(|step| !matches!(step.action, Action::Fault(Fault::Maintain { .. })));
+                plan.steps.push(Step { id: "s".to_owned(), action: Action::Fault(pressure) });
+            }),
             "expected ttl_ms to be from 1 to 60000, found 0",
         ),
     ]);
@@ -464,11 +485,11 @@ fn a_key_of_a_scenario_that_nothing_would_read_is_refused() {
         ),
         (
             spoilt(network, slow_link, &format!("{slow_link}both_ways_permille = 500\n")),
-            "s.toml: expected no `both_ways_permille` in group \"slow-link\" of `nemeses.slow_links`, found one",
+            "s.toml: expected no `both_ways_permille` in group \"slow-link\" of `nemeses`, of kind slow-link, found one",
         ),
         (
             spoilt(network, "both_ways_permille = 300\n", ""),
-            "s.toml: expected a `both_ways_permille` in group \"silent-worker\" of `nemeses.partitions`, found none",
+            "s.toml: expected a `both_ways_permille` in group \"silent-worker\" of `nemeses`, of kind partition, found none",
         ),
         (
             spoilt(

@@ -3,8 +3,9 @@
 //!
 //! * A snapshot that was the newest until lately stays as long as a round or a read takes where nothing is wrong. Who was
 //!   held up longer fails, and tries again.
-//! * Where the log is cut, a follower of `changes` may be on its way through a lake snapshot, and nothing tells how long;
-//!   so is one of a promoted table, whose history is not in the log. Then nothing expires.
+//! * Where the log is cut, by configuration or under pressure, a follower of `changes` may be on its way through a lake
+//!   snapshot, and nothing tells how long; so is one of a promoted table, whose history is not in the log. Then nothing
+//!   expires.
 //! * Clean-up spares what is younger than the longest commit, held up by all that goes wrong on its way.
 //! * A tag's name is used once.
 
@@ -90,7 +91,8 @@ impl Plan {
                 let least_ms = least_kept_ms(&self.system);
                 if *keep_ms < least_ms {
                     return Err(format!(
-                        "expected keep_ms to be at least the longest round, {least_ms} ms, found {keep_ms}"
+                        "expected keep_ms to be at least the longest round by a clock that may be ahead, {least_ms} ms, found \
+                         {keep_ms}"
                     ));
                 }
                 if !may_expire_snapshots(&self.system, self.faults().map(|(_, fault)| fault)) || self.is_promoted(table)
