@@ -16,6 +16,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::CommitIntoRecreated, "recreate"),
     (Defect::LateRegistration, "recreate"),
     (Defect::DropLoops, "recreate"),
+    (Defect::ReaderRestartLosesSplit, "tiering-crash"),
     (Defect::EmptyBatchStuck, "partitioned"),
     (Defect::ZeroRowOffsetDropped, "key-upsert-delete"),
     (Defect::EmptyBatchHang, "key-upsert-delete"),

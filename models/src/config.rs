@@ -128,6 +128,9 @@ pub struct SystemConfig {
     pub compactor: Option<CompactorConfig>,
     /// The number of tiering workers.
     pub tiering_workers: u32,
+    /// How many readers each of them has.
+    #[serde(default = "readers_of_a_plan_that_says_nothing")]
+    pub tiering_readers: u32,
     /// How long a call between two parts may take before the caller gives up on the answer.
     pub call_timeout_ms: u64,
     /// The longest that one call takes where nothing is wrong.
@@ -143,6 +146,10 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+fn readers_of_a_plan_that_says_nothing() -> u32 {
+    2
+}
+
 /// Writing files, manifests and the snapshot is a bounded chain of calls; a commit that loses a race repeats part of it.
 const CALLS_TO_FINISH: u64 = 60;
 
@@ -156,16 +163,19 @@ impl SystemConfig {
     /// The same where nobody else commits, so that no race is lost and its calls can be counted. Those that it makes side
     /// by side count as one.
     ///
-    /// Before it reads the log there are 9: the table is handed out, its schema (3), what is registered, the newest
-    /// snapshot (2), the tiering snapshot at or before it, the log's extent. It reads until `max_round_ms` after its
-    /// beginning, and one fetch longer at most. Then 13 follow: what a key table's rows are numbered behind (2), the data
-    /// files, whether the table is still there, the newest snapshot once more (2), its manifests (2), the new ones, the
-    /// snapshot, the hint, the registration, the report. Two more are for a hint that does not lead to the newest snapshot.
+    /// Before the plan is made there are 11: the table is handed out, its schema (3), what is registered, the newest
+    /// snapshot (2), the tiering snapshot at or before it, the log's extent, what the rows are numbered behind (2). Two
+    /// more until readers have their splits: the committer is told, then they are. They read for what the plan has left
+    /// of `max_round_ms`, and one fetch longer at most. Then 13 follow: the data file, its way to the committer, whether
+    /// the table is still there, the newest snapshot once more (2), its manifests (2), the new ones, the snapshot, the
+    /// hint, the registration, the planner is told, the report. Two more are for a hint that does not lead to the newest
+    /// snapshot.
     fn longest_round_alone_ms(&self) -> u64 {
-        const CALLS_BEFORE_READING: u64 = 9;
+        const CALLS_TO_PLAN: u64 = 11;
+        const CALLS_TO_HAND_OUT: u64 = 2;
         const CALLS_FROM_THE_LAST_FETCH_ON: u64 = 1 + 13 + 2;
-        self.longest_reading_ms().max(CALLS_BEFORE_READING * self.max_call_ms)
-            + CALLS_FROM_THE_LAST_FETCH_ON * self.max_call_ms
+        self.longest_reading_ms().max(CALLS_TO_PLAN * self.max_call_ms)
+            + (CALLS_TO_HAND_OUT + CALLS_FROM_THE_LAST_FETCH_ON) * self.max_call_ms
     }
 
     /// From the beginning of a round until it stops reading. A worker whose clock jumps back reads for longer.

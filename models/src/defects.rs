@@ -59,6 +59,10 @@ defects! {
         "a registration after DROP goes to the table that has the name now";
     DropLoops, "drop-loops", "F7", "fluss #2498",
         "a round whose table was dropped never ends, and the tables behind it wait";
+    ReaderRestartLosesSplit, "reader-restart-loses-split", "F5", "fluss #1929",
+        "the splits of a reader that restarts are never read, and the round never completes";
+    RoundsMixed, "rounds-mixed", "L7", "fluss #3562",
+        "results of overlapping rounds are merged into one commit";
     EmptyBatchStuck, "empty-batch-stuck", "F5", "fluss #3892",
         "a bucket with only empty batches never advances";
     ZeroRowOffsetDropped, "zero-row-offset-dropped", "L6", "fluss #3413",

@@ -50,7 +50,7 @@ points! {
     HintMissing, "hint-missing", "there was no hint of the newest snapshot, and the directory was listed";
     HintUnreadable, "hint-unreadable", "the hint of the newest snapshot could not be read, and the directory was listed";
 
-    // Tiering rounds.
+    // Tiering rounds: planner, readers, committer.
     RoundRecoveredCommit, "round-recovered-commit", "a round found a commit that was never registered, and registered it";
     RoundAtSource, "round-at-source", "a round of a promoted table began behind its source snapshot";
     RoundBehindRegistered, "round-behind-registered", "a round found the lake behind what the store has registered";
@@ -66,6 +66,18 @@ points! {
     RoundOfDroppedTable, "round-of-dropped-table", "a round found before its commit that its table was dropped or created again";
     RegistrationRetried, "registration-retried", "a registration without a clear answer was tried again";
     RegistrationFailed, "registration-failed", "a commit took effect and could not be registered";
+    SplitOfferedToAnother, "split-offered-to-another", "a reader did not say that it takes a split, so it was offered to the next one";
+    SplitHandedOutAgain, "split-handed-out-again", "a reader died, and its splits were handed out again";
+    SplitFailed, "split-failed", "a reader could not read a split or write its rows, and told the planner";
+    ResultRetried, "result-retried", "a reader had no answer from the committer and handed its result in again";
+    ResultRepeated, "result-repeated", "a result came again";
+    SecondResultRefused, "second-result-refused", "a split was read twice, and the second result was refused";
+    LateResultRefused, "late-result-refused", "a result came when its round was no longer collected";
+    OlderRoundRefused, "older-round-refused", "a reader or committer was asked for a round that another had followed";
+    RoundAbandoned, "round-abandoned", "a planner gave up a round that the committer was still collecting";
+    RoundLostWithCommitter, "round-lost-with-committer", "a committer died, and the round that it had failed";
+    OutcomeRetried, "outcome-retried", "a planner did not answer how it took the end of a round, and was told again";
+    OldNewsIgnored, "old-news-ignored", "a planner heard of a round or a life that was over";
     RoundEndRetried, "round-end-retried", "the end of a round had no answer and was told again";
 
     // Tables whose readers skip what is new.

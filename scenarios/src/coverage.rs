@@ -14,6 +14,12 @@ use crate::swarm::crash_points;
 
 /// Everybody who is no part of the system: writers, readers, stories.
 const CLIENT: &str = "client";
+/// The planner of any tiering worker.
+const PLANNER: &str = "planner";
+/// Any reader of any tiering worker.
+const TIERING_READER: &str = "tiering-reader";
+/// The committer of any tiering worker.
+const COMMITTER: &str = "committer";
 
 /// The kinds of fault that are jobs of maintenance.
 const JOB_KINDS: [&str; 5] = ["compaction", "snapshot-expiry", "tag-creation", "tag-deletion", "orphan-clean-up"];
@@ -23,8 +29,8 @@ const JOB_KINDS: [&str; 5] = ["compaction", "snapshot-expiry", "tag-creation", "
 pub struct FaultStep {
     /// The kind, as [`crate::fault_kinds::FAULT_KINDS`] spells it.
     pub kind: String,
-    /// A call (`tiering.store.append`), a host (`store`) or a link (`tiering-store`); all workers are `tiering`, all
-    /// sessions `client`.
+    /// A call (`tiering.store.append`), a host (`store`, `planner`) or a link (`committer-lake`). All tasks of all
+    /// workers are `tiering` where they call; all sessions are `client`.
     pub step: String,
 }
 
@@ -32,6 +38,7 @@ impl FaultStep {
     /// The step of a fault that struck there: a call's address, a host's name, or two of these with an arrow between.
     pub fn of(kind: &str, target: &str) -> Self {
         let step = match (target.parse::<CallAddress>(), target.split_whitespace().collect::<Vec<_>>().as_slice()) {
+            (Ok(address), _) if address.caller == TIERING => format!("{TIERING}.{}", address.call),
             (Ok(address), _) => format!("{}.{}", class_of(&address.caller), address.call),
             (Err(_), [from, _arrow, to]) => link(class_of(from), class_of(to)),
             // A job is named by its table, and always maintenance's.
@@ -74,21 +81,25 @@ fn steps_of_nemeses(nemeses: &Nemeses) -> BTreeSet<FaultStep> {
     let mut steps = BTreeSet::new();
     for group in &nemeses.calls {
         for call in &group.calls {
-            let step = format!("{}.{call}", class_of_role(group.caller));
+            let caller = if group.caller == Role::Tiering { TIERING } else { classes_of_role(group.caller)[0] };
+            let step = format!("{caller}.{call}");
             let kinds = group.kinds.iter().map(|weighted| in_kebab_case(&format!("{:?}", weighted.kind)));
             steps.extend(kinds.map(|kind| FaultStep { kind, step: step.clone() }));
         }
     }
     for OfHosts(kind, groups, _) in nemeses.of_hosts() {
         let hosts = groups.iter().flat_map(|group| &group.hosts);
-        steps.extend(hosts.map(|host| at(kind, class_of_role(*host))));
+        let hosts = hosts.flat_map(|host| classes_of_role(*host));
+        steps.extend(hosts.map(|host| at(kind, host)));
     }
     let jobs = nemeses.maintenance.iter().flat_map(|group| &group.jobs);
     steps.extend(jobs.map(|one| at(one.job.fault_kind(), MAINTENANCE)));
     for (kind, groups) in nemeses.of_links() {
         for group in groups {
-            let ends = group.from.iter().flat_map(|from| group.to.iter().map(move |to| (*from, *to)));
-            steps.extend(ends.map(|(from, to)| at(kind, &link(class_of_role(from), class_of_role(to)))));
+            let classes = |roles: &[Role]| roles.iter().flat_map(|role| classes_of_role(*role)).collect::<Vec<_>>();
+            let (from, to) = (classes(&group.from), classes(&group.to));
+            let links = from.iter().flat_map(|from| to.iter().map(move |to| link(from, to)));
+            steps.extend(links.map(|step| at(kind, &step)));
         }
     }
     steps
@@ -98,25 +109,31 @@ fn link(from: &str, to: &str) -> String {
     format!("{from}-{to}")
 }
 
-/// The part that a host belongs to, or `client`.
+/// The part or task that a host is, or `client`.
 fn class_of(host: &str) -> &str {
     match [STORE, COORDINATOR, LAKE, METASTORE, COMPACTOR, MAINTENANCE].iter().find(|part| **part == host) {
         Some(part) => part,
-        None if host.starts_with(TIERING) => TIERING,
-        None => CLIENT,
+        None if !host.starts_with(TIERING) => CLIENT,
+        None if host.ends_with("-planner") => PLANNER,
+        None if host.ends_with("-committer") => COMMITTER,
+        None => TIERING_READER,
     }
 }
 
-fn class_of_role(role: Role) -> &'static str {
+/// Everything that the role can stand for.
+fn classes_of_role(role: Role) -> &'static [&'static str] {
     match role {
-        Role::Store => STORE,
-        Role::Coordinator => COORDINATOR,
-        Role::Lake => LAKE,
-        Role::Metastore => METASTORE,
-        Role::Tiering => TIERING,
-        Role::Compactor => COMPACTOR,
-        Role::Maintenance => MAINTENANCE,
-        Role::Writer | Role::Reader | Role::Story => CLIENT,
+        Role::Store => &[STORE],
+        Role::Coordinator => &[COORDINATOR],
+        Role::Lake => &[LAKE],
+        Role::Metastore => &[METASTORE],
+        Role::Tiering | Role::Worker => &[PLANNER, TIERING_READER, COMMITTER],
+        Role::Compactor => &[COMPACTOR],
+        Role::Maintenance => &[MAINTENANCE],
+        Role::Planner => &[PLANNER],
+        Role::TieringReader => &[TIERING_READER],
+        Role::Committer => &[COMMITTER],
+        Role::Writer | Role::Reader | Role::Story => &[CLIENT],
     }
 }
 
@@ -144,12 +161,14 @@ mod tests {
             ("reply-lost", "tiering(db.t).store.register-lake-snapshot#3", "tiering.store.register-lake-snapshot"),
             ("delay", "w1(db.t).store.append#1", "client.store.append"),
             ("refuse", "coordinator.store.tables#2", "coordinator.store.tables"),
-            ("pause", "tiering-2", "tiering"),
+            ("refuse", "tiering(db.t).tiering.assign-split#1", "tiering.tiering.assign-split"),
+            ("pause", "tiering-2-planner", "planner"),
+            ("crash", "tiering-1-reader-3", "tiering-reader"),
             ("outage", "lake", "lake"),
             ("compaction", "db.k1", "maintenance"),
             ("crash", "maintenance", "maintenance"),
             ("partition", "r1 <-> store", "client-store"),
-            ("partition", "tiering-1 -> lake", "tiering-lake"),
+            ("partition", "tiering-1-committer -> lake", "committer-lake"),
         ] {
             let expected = FaultStep { kind: kind.to_owned(), step: step.to_owned() };
             assert_eq!(FaultStep::of(kind, target), expected);

@@ -437,6 +437,12 @@ pub enum Bystander {
     Store,
     /// The coordinator.
     Coordinator,
+    /// The planner of the first tiering worker.
+    TieringPlanner,
+    /// The first reader of the first tiering worker.
+    TieringReader,
+    /// The committer of the first tiering worker.
+    TieringCommitter,
 }
 
 impl Bystander {
@@ -445,6 +451,9 @@ impl Bystander {
         match self {
             Self::Store => calls::STORE,
             Self::Coordinator => calls::COORDINATOR,
+            Self::TieringPlanner => "tiering-1-planner",
+            Self::TieringReader => "tiering-1-reader-1",
+            Self::TieringCommitter => "tiering-1-committer",
         }
     }
 }

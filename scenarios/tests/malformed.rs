@@ -196,12 +196,43 @@ fn maintenance_that_takes_something_from_somebody_is_refused() {
     ]);
 }
 
+/// The least age of what clean-up of db.k1 may delete beside this fault.
+fn least_orphan_age_ms(fault: &str) -> u64 {
+    let job = r#"{"maintain":{"table":"db.k1","job":{"remove-orphans":{"older_than_ms":5}},"at_ms":1}}"#;
+    let steps = [("a", fault), ("b", job)].map(|(id, fault)| format!(r#"{{"id":"{id}","fault":{fault}}}"#));
+    let refusal = refusal(|plan| {
+        plan.system.store.log_ttl_ms = None;
+        plan.steps.extend(steps.iter().map(|step| serde_json::from_str::<Step>(step).unwrap()));
+    });
+    let age = refusal.split("beside this plan's faults, ").nth(1).and_then(|rest| rest.split(' ').next());
+    age.and_then(|age| age.parse().ok()).unwrap_or_else(|| panic!("expected a least age, found: {refusal}"))
+}
+
+#[test]
+fn clean_up_waits_for_a_round_whose_reader_dies_or_cannot_reach_its_committer() {
+    let crash = |host: &str| format!(r#"{{"crash":{{"host":"{host}","at_ms":1,"restart_after_ms":60}}}}"#);
+    let call = |call: &str, what: &str| format!(r#"{{"call":{{"at":"tiering(db.k1).{call}#90","what":{what}}}}}"#);
+    let alone = least_orphan_age_ms(&crash("tiering-1-committer"));
+    assert_eq!(least_orphan_age_ms(&crash("tiering-1-planner")), alone, "with the round its files are lost");
+    let of_a_crash = least_orphan_age_ms(&crash("tiering-1-reader-1"));
+    assert!(of_a_crash > alone + 60, "expected time to read once more, found {of_a_crash} and {alone}");
+    for (at, what) in [
+        ("store.fetch-log", r#"{"caller-crashes-after":{"restart_after_ms":60}}"#),
+        ("tiering.assign-split", r#"{"callee-crashes-after":{"restart_after_ms":60}}"#),
+        ("store.table", r#"{"other-crashes-after":{"host":"tiering-reader","restart_after_ms":60}}"#),
+    ] {
+        assert_eq!(least_orphan_age_ms(&call(at, what)), of_a_crash, "{at} {what}");
+    }
+    let partition = r#"{"partition":{"from":"tiering-1-reader-1","to":"tiering-1-committer","both_ways":true,"at_ms":1,"for_ms":70}}"#;
+    assert_eq!(least_orphan_age_ms(partition), alone + 70);
+}
+
 #[test]
 fn a_fault_that_cannot_strike_is_refused() {
     assert_each(&[
         (
             refusal_of_fault(r#"{"crash":{"host":"tiering-9","at_ms":1,"restart_after_ms":1}}"#),
-            "step `s`: expected a host: store, coordinator, maintenance, tiering-1 to tiering-",
+            "step `s`: expected a host: store, coordinator, maintenance, a task of tiering-1 to tiering-",
         ),
         (
             refusal_of_fault(r#"{"crash":{"host":"stroe","at_ms":1,"restart_after_ms":1}}"#),

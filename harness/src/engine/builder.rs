@@ -12,6 +12,8 @@ use models::tiering::TieringCoordinator;
 use scenarios::plan::Plan;
 use scenarios::plan::calls::COMPACTOR;
 
+use scenarios::plan::calls::LAKE;
+
 use super::environment::SimulatedEnvironment;
 use super::hosts::HostState;
 use super::network::{Edge, Network, Scope};
@@ -35,20 +37,14 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    fn edge(
-        &self,
-        caller: &Rc<HostState>,
-        role: &str,
-        callee: Option<&Rc<HostState>>,
-        part: &'static str,
-        scope: &Rc<Scope>,
-    ) -> Edge {
-        let role = Rc::from(role);
-        Edge { caller: caller.clone(), role, callee: callee.cloned(), part, scope: scope.clone() }
+    /// The way from a caller to a host, or to the lake.
+    pub fn edge(&self, caller: &Rc<HostState>, role: &str, callee: Option<&Rc<HostState>>, scope: &Rc<Scope>) -> Edge {
+        let part = callee.map_or_else(|| Rc::from(LAKE), |host| host.name.clone());
+        Edge { caller: caller.clone(), role: Rc::from(role), callee: callee.cloned(), part, scope: scope.clone() }
     }
 
     pub fn lake(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> LakeAccess {
-        let edge = self.edge(caller, role, None, "lake", scope);
+        let edge = self.edge(caller, role, None, scope);
         let port: Rc<dyn ObjectStore> =
             Rc::new(LakePort { network: self.network.clone(), edge, objects: self.objects.clone() });
         let environment = SimulatedEnvironment::new(&self.network, caller);
@@ -67,7 +63,7 @@ impl Builder {
     pub fn store(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> Rc<dyn Store> {
         Rc::new(StorePort {
             network: self.network.clone(),
-            edge: self.edge(caller, role, Some(&self.store_host), "store", scope),
+            edge: self.edge(caller, role, Some(&self.store_host), scope),
             store: self.store.clone(),
             names: self.names.clone(),
         })
@@ -77,7 +73,7 @@ impl Builder {
     pub fn catalog(&self, caller: &Rc<HostState>, role: &str, scope: &Rc<Scope>) -> Rc<dyn Catalog> {
         let lake = self.lake(caller, role, scope);
         let Some((host, metastore)) = &self.metastore else { return Rc::new(FilesystemCatalog::new(lake)) };
-        let edge = self.edge(caller, role, Some(host), "metastore", scope);
+        let edge = self.edge(caller, role, Some(host), scope);
         let metastore: Rc<dyn Metastore> = metastore.clone();
         let port = MetastorePort { network: self.network.clone(), edge, metastore };
         Rc::new(JdbcCatalog::new(lake, Rc::new(port)))
@@ -92,7 +88,7 @@ impl Builder {
     ) -> Rc<dyn Coordinator> {
         Rc::new(CoordinatorPort {
             network: self.network.clone(),
-            edge: self.edge(caller, role, Some(&self.coordinator_host), "coordinator", scope),
+            edge: self.edge(caller, role, Some(&self.coordinator_host), scope),
             coordinator: coordinator.clone(),
             names: self.names.clone(),
         })

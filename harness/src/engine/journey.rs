@@ -55,8 +55,8 @@ pub struct Journey {
     pub caller: Rc<HostState>,
     /// The called host; `None` is the lake.
     pub callee: Option<Rc<HostState>>,
-    /// The called part's name.
-    pub part: &'static str,
+    /// The called host's name, or `lake`.
+    pub part: Rc<str>,
 }
 
 impl Journey {
@@ -73,7 +73,7 @@ impl Journey {
     {
         let ordinal = self.way.send();
         pass(parcel.request_ms).await;
-        self.linger(&self.caller.name, self.part).await;
+        self.linger(&self.caller.name, &self.part).await;
         match parcel.fault {
             Some(CallFault::Delay { by_ms }) => self.network.hold_back(by_ms).await,
             Some(CallFault::Reorder { at_most_ms }) => {
@@ -83,7 +83,7 @@ impl Journey {
             _ => {}
         }
         let unheard = parcel.is_heartbeat && self.network.faults.is_silent(&self.caller.name);
-        if parcel.fault == Some(CallFault::RequestLost) || unheard || self.is_cut(&self.caller.name, self.part) {
+        if parcel.fault == Some(CallFault::RequestLost) || unheard || self.is_cut(&self.caller.name, &self.part) {
             return self.lose(answer).await;
         }
         self.way.arrive(ordinal);
@@ -98,8 +98,8 @@ impl Journey {
             _ => {}
         }
         pass(parcel.reply_ms).await;
-        self.linger(self.part, &self.caller.name).await;
-        if self.is_cut(self.part, &self.caller.name) {
+        self.linger(&self.part, &self.caller.name).await;
+        if self.is_cut(&self.part, &self.caller.name) {
             return self.lose(answer).await;
         }
         let certainly_without_effect = outcome.as_ref().is_err_and(|failure| failure.definite);
@@ -127,7 +127,7 @@ impl Journey {
             Err(Failure::definite(FailureCode::Unavailable, format!("{}: {why}", self.network.address(*parcel))))
         };
         let is_down = || refused(&format!("{} is down", self.part));
-        if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(self.part) {
+        if parcel.fault == Some(CallFault::Refuse) || self.network.faults.is_out(&self.part) {
             return is_down();
         }
         if parcel.puts_object && self.network.faults.is_full() {

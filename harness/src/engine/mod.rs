@@ -13,6 +13,7 @@ mod ports;
 pub mod run;
 mod session;
 pub mod sim;
+mod tiering_tasks;
 mod timed_faults;
 pub mod trace;
 mod world;

@@ -17,6 +17,7 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use models::contract::{Failure, FailureCode, TablePath};
 use scenarios::draw::{Draws, Place};
+use scenarios::plan::calls::TIERING;
 use scenarios::plan::{CallFault, Plan};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant as SimulatedInstant;
@@ -34,12 +35,12 @@ use crate::history::{Entry, Event, FaultPhase};
 pub struct Edge {
     /// The host that calls; dies and pauses as a whole.
     pub caller: Rc<HostState>,
-    /// The caller's name in call addresses: `tiering` for every worker.
+    /// The caller's name in call addresses: `tiering` for every task of every worker.
     pub role: Rc<str>,
     /// The called host; `None` is the lake, which has outages but no life of its own.
     pub callee: Option<Rc<HostState>>,
-    /// The called part's name: `store`, `coordinator`, `lake` or `metastore`.
-    pub part: &'static str,
+    /// The called host's name, or `lake`.
+    pub part: Rc<str>,
     /// What the caller is busy with, for keyed draws.
     pub scope: Rc<Scope>,
 }
@@ -104,7 +105,7 @@ pub struct Parcel {
 
 type SiteKey = (Rc<str>, Option<TablePath>, &'static str);
 /// Caller and called part.
-type WayKey = (Rc<str>, &'static str);
+type WayKey = (Rc<str>, Rc<str>);
 
 /// All ports of one run, with the clock, the trace and the history.
 pub struct Network {
@@ -273,6 +274,14 @@ impl Network {
         self.hosts.borrow().get(name).cloned()
     }
 
+    /// What a timed fault strikes: the host of this name, or all tasks of the tiering worker of this name.
+    pub fn hosts_of(&self, name: &str) -> Vec<Rc<HostState>> {
+        let tasks = format!("{name}-");
+        let is_struck =
+            |host: &&Rc<HostState>| *host.name == *name || (name.starts_with(TIERING) && host.name.starts_with(&tasks));
+        self.hosts.borrow().values().filter(is_struck).cloned().collect()
+    }
+
     fn start(self: &Rc<Self>, host: Rc<HostState>) {
         self.spawn(async move {
             if let Some(part) = host.part() {
@@ -389,10 +398,10 @@ impl Network {
         let (answer, answered) = oneshot::channel();
         let journey = Journey {
             network: self.clone(),
-            way: self.way(&edge.caller, edge.part),
+            way: self.way(&edge.caller, &edge.part),
             caller: edge.caller.clone(),
             callee: edge.callee.clone(),
-            part: edge.part,
+            part: edge.part.clone(),
         };
         self.spawn(journey.travel(parcel, request, deliver, answer));
         let outcome = match tokio::time::timeout_at(deadline, answered).await {
@@ -463,8 +472,8 @@ impl Network {
     }
 
     /// The way from a caller to a part.
-    fn way(&self, caller: &HostState, part: &'static str) -> Rc<Way> {
-        self.ways.borrow_mut().entry((caller.name.clone(), part)).or_default().clone()
+    fn way(&self, caller: &HostState, part: &Rc<str>) -> Rc<Way> {
+        self.ways.borrow_mut().entry((caller.name.clone(), part.clone())).or_default().clone()
     }
 
     /// Keeps the books: a data file was written.

@@ -6,6 +6,7 @@ mod coordinator;
 mod lake;
 mod metastore;
 mod store;
+mod tiering;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ pub use coordinator::CoordinatorPort;
 pub use lake::LakePort;
 pub use metastore::MetastorePort;
 pub use store::StorePort;
+pub use tiering::{TieringCommitterPort, TieringPlannerPort, TieringReaderPort};
 
 /// Which table an id belongs to, as far as any port has learnt it. Copies share what they know.
 #[derive(Clone, Default)]

@@ -25,10 +25,8 @@ pub fn schedule(
         network.observe_fault(rename_kind(semantics), "lake", FaultPhase::Instant);
     }
     for (name, ahead_ms) in &plan.skew_ms {
-        if let Some(host) = network.host(name) {
-            host.jump_clock(*ahead_ms as i64);
-            network.observe_fault(CLOCK_SKEW, name, FaultPhase::Instant);
-        }
+        network.hosts_of(name).iter().for_each(|host| host.jump_clock(*ahead_ms as i64));
+        network.observe_fault(CLOCK_SKEW, name, FaultPhase::Instant);
     }
     for (id, fault) in plan.faults() {
         match fault.clone() {
@@ -37,16 +35,17 @@ pub fn schedule(
                 let crashing = network.clone();
                 network.spawn(async move {
                     tokio::time::sleep(Duration::from_millis(at_ms)).await;
-                    if let Some(host) = crashing.host(&host) {
+                    for host in crashing.hosts_of(&host) {
                         crashing.crash(&host, restart_after_ms);
                     }
                 });
             }
             Fault::Pause { host, at_ms, for_ms } => {
-                let Some(host) = network.host(&host) else { continue };
-                let paused = host.clone();
-                let window = Window { kind: "pause", target: host.name.clone(), at_ms, for_ms };
-                window.open(network, move |_| host.pause(), move |_| paused.resume());
+                for host in network.hosts_of(&host) {
+                    let paused = host.clone();
+                    let window = Window { kind: "pause", target: host.name.clone(), at_ms, for_ms };
+                    window.open(network, move |_| host.pause(), move |_| paused.resume());
+                }
             }
             Fault::Partition { from, to, both_ways, at_ms, for_ms } => {
                 let target = Rc::from(format!("{from} {} {to}", if both_ways { "<->" } else { "->" }));
@@ -95,8 +94,9 @@ pub fn schedule(
                 let jumping = network.clone();
                 network.spawn(async move {
                     tokio::time::sleep(Duration::from_millis(at_ms)).await;
-                    if let Some(of_host) = jumping.host(&host).filter(|_| !jumping.is_healed()) {
-                        of_host.jump_clock(by_ms);
+                    let struck = jumping.hosts_of(&host);
+                    if !struck.is_empty() && !jumping.is_healed() {
+                        struck.iter().for_each(|of_host| of_host.jump_clock(by_ms));
                         jumping.observe_fault("clock-jump", &host, FaultPhase::Instant);
                     }
                 });
@@ -129,10 +129,12 @@ pub fn schedule(
                 Window { kind: "heartbeat-loss", target: Rc::from(host.as_str()), at_ms, for_ms }.open(
                     network,
                     move |network| {
-                        network.faults.silence(&host);
+                        network.hosts_of(&host).iter().for_each(|task| network.faults.silence(&task.name));
                         true
                     },
-                    move |network| network.faults.end_silence(&heard),
+                    move |network| {
+                        network.hosts_of(&heard).iter().for_each(|task| network.faults.end_silence(&task.name))
+                    },
                 );
             }
             Fault::Outage { part, at_ms, for_ms } => {

@@ -12,7 +12,7 @@ use models::paimon::LakeAccess;
 use models::paimon::object_stores::{CatalogLock, MemoryObjectStore};
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory, ReferenceSystem};
-use models::tiering::{TieringCoordinator, TieringWorker};
+use models::tiering::TieringCoordinator;
 use scenarios::plan::{Action, Phase, Plan};
 use tokio::sync::oneshot;
 
@@ -25,6 +25,7 @@ use super::observer::Observer;
 use super::ports::TableNames;
 use super::run::{Damage, RunOptions, Trouble};
 use super::session::{Session, SessionHost, SessionStep};
+use super::tiering_tasks::add_worker;
 use super::timed_faults;
 use crate::history::{Event, RunPhase};
 
@@ -87,19 +88,7 @@ impl World {
         coordinator_host.install(coordinator.clone());
         network.add_host(coordinator_host.clone());
         for worker in 1..=plan.system.tiering_workers {
-            let name = format!("tiering-{worker}");
-            let host = HostState::new(&name);
-            let scope = scope(&name);
-            host.install(Rc::new(TieringWorker::new(
-                &name,
-                builder.coordinator(&host, "tiering", &scope, &coordinator),
-                builder.store(&host, "tiering", &scope),
-                builder.lake(&host, "tiering", &scope),
-                SimulatedEnvironment::new(network, &host),
-                plan.system.worker.clone(),
-                defects.clone(),
-            )));
-            network.add_host(host);
+            add_worker(&builder, &plan, worker, &coordinator);
         }
         add_compactor(&builder, &plan);
         let names: BTreeSet<&str> = plan.sessions().chain([SETUP_SESSION]).collect();

@@ -99,6 +99,12 @@ impl PaimonTable {
         Self::open_branch(&self.lake, &self.path, branch).await
     }
 
+    /// The same opened table as another process reaches it: its schema and identity are those that were found when it
+    /// was opened (L12), whatever has become of it since.
+    pub fn reached_through(&self, lake: &LakeAccess) -> PaimonTable {
+        Self { lake: lake.clone(), other_versions: Rc::default(), ..self.clone() }
+    }
+
     async fn open_in(lake: &LakeAccess, path: &TablePath, directory: TableDirectory) -> Result<PaimonTable, Failure> {
         let missing = || Failure::not_found(format!("table {path} does not exist in the lake"));
         let in_schema = directory.schema_directory();

@@ -3,6 +3,7 @@
 //! It must never know who writes or why; which sequence numbers are free it learns from the snapshot that it is given.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -46,6 +47,31 @@ impl Committable {
     pub fn row_count(&self) -> u64 {
         self.added.iter().map(|entry| entry.file.row_count).sum()
     }
+
+    /// What several writers wrote from one snapshot, as one: a commit takes all of it or nothing.
+    pub fn merged(parts: impl IntoIterator<Item = Committable>) -> Committable {
+        let mut merged = Committable::default();
+        for part in parts {
+            merged.added.extend(part.added);
+            merged.deleted.extend(part.deleted);
+            merged.changelog.extend(part.changelog);
+            merged.index.extend(part.index);
+            merged.base_snapshot_id = part.base_snapshot_id;
+        }
+        merged
+    }
+}
+
+impl Hash for Committable {
+    /// By the names of its data files, which say what is in them.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { added, deleted, changelog, index, base_snapshot_id } = self;
+        for entries in [added, deleted, changelog] {
+            entries.len().hash(state);
+            entries.iter().for_each(|entry| (entry.bucket, &entry.file.file_name).hash(state));
+        }
+        (index.len(), base_snapshot_id).hash(state);
+    }
 }
 
 /// The content of one data file before it is a file.
@@ -76,12 +102,25 @@ impl PaimonTable {
         base: Option<&Snapshot>,
         changes: &BTreeMap<BucketId, Vec<(RowKind, Row)>>,
     ) -> Result<Committable, Failure> {
+        self.merge_options()?;
+        self.version.buckets.mode().check_writable()?;
+        let highest = self.highest_sequences(base).await?;
+        self.write_behind(subject, base.map(|snapshot| snapshot.id), &highest, changes).await
+    }
+
+    /// [`PaimonTable::write`] for whoever knows the highest sequence numbers of the snapshot already, as one of several
+    /// writers that all start from it does.
+    pub async fn write_behind(
+        &self,
+        subject: &str,
+        base_snapshot_id: Option<u64>,
+        highest: &BTreeMap<BucketId, i64>,
+        changes: &BTreeMap<BucketId, Vec<(RowKind, Row)>>,
+    ) -> Result<Committable, Failure> {
         let merge = self.merge_options()?;
         self.version.buckets.mode().check_writable()?;
-        let highest = self.highest_sequences(base).await.map_err(before_any_effect)?;
         let format = file_format(&self.schema)?;
-        let mut committable =
-            Committable { base_snapshot_id: base.map(|snapshot| snapshot.id), ..Committable::default() };
+        let mut committable = Committable { base_snapshot_id, ..Committable::default() };
         let mut files = Vec::new();
         let refused = |error: FormatError| Failure::invalid(format!("table {}: {error}", self.path));
         for (bucket, changes) in changes.iter().filter(|(_, changes)| !changes.is_empty()) {
@@ -151,8 +190,8 @@ impl PaimonTable {
     }
 
     /// The highest sequence number of each bucket in a snapshot (L5). A bucket-unaware table has no order to keep, so
-    /// its files all start at 0, as Paimon's do.
-    async fn highest_sequences(&self, base: Option<&Snapshot>) -> Result<BTreeMap<BucketId, i64>, Failure> {
+    /// its files all start at 0, as Paimon's do. It only reads, so every failure is definite.
+    pub async fn highest_sequences(&self, base: Option<&Snapshot>) -> Result<BTreeMap<BucketId, i64>, Failure> {
         let mut highest: BTreeMap<BucketId, i64> = BTreeMap::new();
         let Some(base) = base.filter(|_| self.schema.bucket_count().is_some()) else {
             return Ok(highest);
@@ -160,7 +199,7 @@ impl PaimonTable {
         if self.lake.defects.has(Defect::SequenceRestarts) {
             return Ok(highest);
         }
-        for entry in self.manifest_reader().live_files(base).await? {
+        for entry in self.manifest_reader().live_files(base).await.map_err(before_any_effect)? {
             let bucket = BucketId { partition: entry.partition.clone(), bucket: entry.bucket };
             let known = highest.entry(bucket).or_insert(entry.file.max_sequence_number);
             *known = entry.file.max_sequence_number.max(*known);

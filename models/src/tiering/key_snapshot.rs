@@ -2,17 +2,20 @@
 //! read as the state that its log has come to, and from there on as log.
 //!
 //! The state after all records below an offset merges to the same rows as these records, so the lake is told the range
-//! up to that offset, as ever (L7). The snapshot is taken when the round is planned and leased until it is read, to its
-//! end or not at all: half of it is the state at no offset. If it is collected all the same, the round fails and the
-//! next one takes another. This module must never know who reads.
+//! up to that offset, as ever (L7). The snapshot is read to its end or not at all: half of it is the state at no offset.
+//! The planner takes it, and keeps it leased until the round is over, because whoever reads it may die and another one
+//! reads it again. A planner that dies lets the lease run out. If the snapshot is collected all the same, the round fails
+//! and the next one takes another. This module must never know who reads.
+
+use futures::future::join_all;
 
 use super::plan::SplitRange;
 use super::read::LogReader;
 use crate::config::WorkerConfig;
-use crate::contract::{Failure, KeySnapshot, LogRecord, Row, RowKind, Store, StoreTable};
+use crate::contract::{Failure, KeySnapshot, LogRecord, Row, RowKind, Store, StoreTable, TableId};
 use crate::points::Point;
 
-/// Takes a snapshot for each range that begins with state.
+/// Takes a snapshot for each range that begins with state. After a failure none is leased.
 pub(super) async fn take_key_snapshots(
     store: &dyn Store,
     table: &StoreTable,
@@ -26,10 +29,22 @@ pub(super) async fn take_key_snapshots(
     let one_fetch = config.fetch_max_records.max(1);
     for range in ranges.iter_mut().filter(|range| range.start_offset_inclusive == 0) {
         if range.end_offset_exclusive > one_fetch {
-            range.state = Some(store.take_key_snapshot(table.table_id, &range.bucket).await?);
+            match store.take_key_snapshot(table.table_id, &range.bucket).await {
+                Ok(snapshot) => range.state = Some(snapshot),
+                Err(failure) => {
+                    release_key_snapshots(store, table.table_id, ranges).await;
+                    return Err(failure);
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// Gives up the leases of these ranges; one that cannot be given up runs out.
+pub(super) async fn release_key_snapshots(store: &dyn Store, table_id: TableId, ranges: &[SplitRange]) {
+    let leased = ranges.iter().filter_map(|range| range.state);
+    join_all(leased.map(|snapshot| store.release_key_snapshot(table_id, snapshot.snapshot_id))).await;
 }
 
 impl LogReader<'_> {
@@ -41,8 +56,6 @@ impl LogReader<'_> {
         let Some(snapshot) = range.state.take() else { return Ok(None) };
         let rows = self.key_rows(&snapshot).await?;
         self.environment.reached(Point::RoundFromKeySnapshot);
-        // A lease that cannot be given up runs out.
-        let _ = self.store.release_key_snapshot(self.table_id, snapshot.snapshot_id).await;
         range.start_offset_inclusive = snapshot.end_offset_exclusive;
         let now_ms = self.environment.now_ms();
         // No row has an offset of its own any more; that of the newest record is the only one that is certain.

@@ -1,8 +1,17 @@
 //! Tiering: how rows get from the store's log into the lake.
 //!
-//! [`TieringCoordinator`] owns the store's DDL and decides who tiers which table; [`TieringWorker`] runs the rounds.
-//! Neither may ever be needed for correctness of what is already in the lake: any of them can die, stall or be doubled
-//! at any step, and a row still reaches the lake exactly once.
+//! [`TieringCoordinator`] owns the store's DDL and decides who tiers which table. A worker runs the rounds, with three
+//! kinds of tasks that live and die by themselves: a [`Planner`] that plans a round and hands out its splits, one a
+//! bucket; [`Reader`]s that read splits and write their rows; a [`Committer`] that collects what they wrote and commits
+//! it. None of them may ever be needed for correctness of what is already in the lake: any of them can die, stall or be
+//! doubled at any step, and a row still reaches the lake exactly once.
+//!
+//! # What a task's death costs
+//! * A planner that starts anew has no round. What its tasks still have of the old one ends without it or is refused.
+//! * A reader that starts anew says so, and its splits of the round are handed out again. Of two results of one split
+//!   the committer takes one, and the files of the other are deleted.
+//! * A committer that starts anew says so, and the round fails. Results that were meant for the life before are refused,
+//!   so nothing of a lost collection comes together with the next one.
 //!
 //! # Why a double round does no harm
 //! Two workers can hold one table at once: a holder that stalls loses it to another and then wakes up; a coordinator
@@ -28,20 +37,37 @@
 //! The offsets travel inside the snapshot that contains the rows, so rows and progress become visible together (L6,
 //! L7). Registration in the store only repeats what the lake says; when it is lost, the next round does it again.
 
+mod announcement;
+mod collection;
+mod committer;
 mod coordinator;
+mod inbox;
 mod key_snapshot;
 mod lake_columns;
 mod layout;
 pub mod mapping;
+mod messages;
 mod offsets;
+mod parts;
 mod plan;
+mod planner;
 mod read;
 mod readable;
+mod reader;
 mod recover;
 mod registration;
-mod round;
+mod supervision;
 mod worker;
 
+pub use collection::Collection;
+pub use committer::Committer;
 pub use coordinator::TieringCoordinator;
+pub use messages::{
+    Progress, RoundPlan, SplitAssignment, SplitResult, TieringCommitter, TieringPlanner, TieringReader, TieringTask,
+};
 pub use offsets::{decode_offsets, encode_offsets, offsets_of};
+pub use parts::TaskParts;
+pub use planner::Planner;
+pub use reader::{Reader, Splits};
+pub use supervision::{Crew, Reports};
 pub use worker::TieringWorker;

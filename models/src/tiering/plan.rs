@@ -5,8 +5,8 @@
 use crate::contract::{BucketId, BucketOffsets, Failure, KeySnapshot, TieredOffsets};
 
 /// A piece of one bucket's log that the lake lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SplitRange {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SplitRange {
     /// The bucket.
     pub(super) bucket: BucketId,
     /// The end of the lake is the start of the log (L6).

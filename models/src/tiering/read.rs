@@ -1,19 +1,17 @@
-//! Reads the planned ranges of the log, as far as the round's time goes.
+//! Reads one planned range of the log, as far as the time goes.
 //!
-//! It must never know the lake's files or offsets; it turns ranges into changes and says how far it came.
+//! It must never know the lake's files or offsets; it turns a range into changes and says how far it came.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use super::layout::RowLayout;
 use super::plan::SplitRange;
 use crate::config::WorkerConfig;
-use crate::contract::{
-    BucketId, Environment, Failure, FetchedLog, LogRecord, Row, RowKind, Store, TableId, TieredOffsets,
-};
+use crate::contract::{BucketId, Environment, Failure, FetchedLog, LogRecord, Row, RowKind, Store, TableId};
 use crate::defects::{Defect, Defects};
 use crate::points::Point;
 
-/// Where a round reads from, and how.
+/// Where a range is read from, and how.
 pub(super) struct LogReader<'a> {
     pub(super) store: &'a dyn Store,
     pub(super) environment: &'a dyn Environment,
@@ -32,45 +30,44 @@ pub(super) struct LogReader<'a> {
 /// What was read.
 #[derive(Default)]
 pub(super) struct ReadLog {
-    /// Per bucket, in log order; only buckets that have any.
+    /// In log order, by the bucket of the lake in which they go; only buckets that have any.
     pub(super) changes: BTreeMap<BucketId, Vec<(RowKind, Row)>>,
-    /// The end (exclusive) of what was read, of each bucket that got further.
-    pub(super) advanced: TieredOffsets,
-    /// Whether the time ran out before all ranges were read.
+    /// The end (exclusive) of what was read; `None` if the bucket got no further.
+    pub(super) end_offset_exclusive: Option<u64>,
+    /// Whether the time ran out before all of the range was read.
     pub(super) cut_short: bool,
 }
 
 impl LogReader<'_> {
-    /// Reads one piece of each range in turn, so that no bucket waits for a longer one, until all is read or
-    /// `max_round_ms` have passed since `began_ms`. At least one piece is read.
-    pub(super) async fn read(&self, mut ranges: Vec<SplitRange>, began_ms: u64) -> Result<ReadLog, Failure> {
-        let end_ms = began_ms.saturating_add(self.config.max_round_ms);
+    /// Reads the range piece by piece, until all is read or it is `end_ms`. The first piece is read at any time if
+    /// `at_least_one` says so.
+    pub(super) async fn read(
+        &self,
+        mut range: SplitRange,
+        end_ms: u64,
+        at_least_one: bool,
+    ) -> Result<ReadLog, Failure> {
         let mut read = ReadLog::default();
-        for range in &mut ranges {
-            if let Some(rows) = self.read_key_snapshot(range).await? {
-                read.advanced.insert(range.bucket.clone(), range.start_offset_inclusive);
-                if !rows.is_empty() {
-                    read.changes.insert(range.bucket.clone(), rows);
-                }
+        if let Some(rows) = self.read_key_snapshot(&mut range).await? {
+            read.end_offset_exclusive = Some(range.start_offset_inclusive);
+            if !rows.is_empty() {
+                read.changes.insert(range.bucket.clone(), rows);
             }
         }
-        ranges.retain(|range| range.start_offset_inclusive < range.end_offset_exclusive);
-        let mut unread = VecDeque::from(ranges);
-        while let Some(mut range) = unread.pop_front() {
-            let fetched = self.fetch(&range).await?;
-            range.start_offset_inclusive = fetched.next_offset_inclusive;
-            self.take(&range.bucket, fetched, &mut read);
-            if range.start_offset_inclusive < range.end_offset_exclusive {
-                unread.push_back(range);
-            }
-            if !unread.is_empty() && self.environment.now_ms() >= end_ms {
+        let mut is_due = at_least_one && read.end_offset_exclusive.is_none();
+        while range.start_offset_inclusive < range.end_offset_exclusive {
+            if !is_due && self.environment.now_ms() >= end_ms {
                 read.cut_short = true;
                 // Planted bug force-finish-loses-rest: what was planned passes for what was read.
                 if self.defects.has(Defect::ForceFinishLosesRest) {
-                    read.advanced.extend(unread.drain(..).map(|range| (range.bucket, range.end_offset_exclusive)));
+                    read.end_offset_exclusive = Some(range.end_offset_exclusive);
                 }
                 break;
             }
+            is_due = false;
+            let fetched = self.fetch(&range).await?;
+            range.start_offset_inclusive = fetched.next_offset_inclusive;
+            self.take(&range.bucket, fetched, &mut read);
         }
         Ok(read)
     }
@@ -128,10 +125,10 @@ impl LogReader<'_> {
         }
         // Planted bug update-pair-split: an update happens at its −U, so a range that begins with +U has had it.
         if self.defects.has(Defect::UpdatePairSplit) && self.keyed {
-            split_pairs(&mut fetched.records, !read.advanced.contains_key(bucket));
+            split_pairs(&mut fetched.records, read.end_offset_exclusive.is_none());
         }
         // A fetch without records is progress all the same: its batches changed nothing (F5).
-        read.advanced.insert(bucket.clone(), fetched.next_offset_inclusive);
+        read.end_offset_exclusive = Some(fetched.next_offset_inclusive);
         // −U only says what +U replaces; in the lake the key does that.
         let records = fetched.records.into_iter().filter(|record| !self.keyed || record.kind != RowKind::UpdateBefore);
         let now_ms = self.environment.now_ms();

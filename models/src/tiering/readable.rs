@@ -9,8 +9,7 @@
 //! This module must never know who compacts, or how often.
 
 use super::offsets::own_lake_snapshot;
-use super::recover::StartingPoint;
-use super::round::Round;
+use super::recover::{Inquiry, StartingPoint};
 use crate::contract::{Failure, LakeSnapshot, ReadableSnapshot, TIERING_COMMIT_USER, TieredOffsets};
 use crate::defects::Defect;
 use crate::paimon::{PaimonTable, Snapshot};
@@ -27,7 +26,7 @@ pub(super) fn readable_as_it_is(table: &PaimonTable) -> ReadableSnapshot {
 /// What can be read once the round has committed: of a table with deletion vectors the newest compaction that the round
 /// began on, unless the store knows it already.
 pub(super) async fn readable_snapshot(
-    round: &Round<'_>,
+    inquiry: &Inquiry<'_>,
     table: &PaimonTable,
     start: &StartingPoint,
 ) -> Result<ReadableSnapshot, Failure> {
@@ -35,21 +34,21 @@ pub(super) async fn readable_snapshot(
     let Some(base) = start.base.as_ref().filter(|_| as_it_is != ReadableSnapshot::Tiered) else { return Ok(as_it_is) };
     let known_id = start.readable.as_ref().map_or(0, |readable| readable.snapshot_id);
     let Some(compaction) = table.newest_compaction(base, known_id).await? else { return Ok(as_it_is) };
-    let seen = seen_of(round, table, &compaction).await?;
+    let seen = seen_of(inquiry, table, &compaction).await?;
     // Planted bug offsets-of-another-snapshot: what was tiered last passes for what the compaction has seen.
     let seen = match &start.newest {
-        Some(newest) if round.defects.has(Defect::OffsetsOfAnotherSnapshot) => {
+        Some(newest) if inquiry.defects.has(Defect::OffsetsOfAnotherSnapshot) => {
             Some(LakeSnapshot { snapshot_id: compaction.id, offsets: newest.offsets.clone() })
         }
         _ => seen,
     };
     match seen.filter(|seen| is_all_of(start.readable.as_ref(), seen)) {
         Some(seen) => {
-            round.environment.reached(Point::ReadableFound);
+            inquiry.environment.reached(Point::ReadableFound);
             Ok(ReadableSnapshot::Other(seen))
         }
         None => {
-            round.environment.reached(Point::ReadableUnknown);
+            inquiry.environment.reached(Point::ReadableUnknown);
             Ok(as_it_is)
         }
     }
@@ -58,22 +57,22 @@ pub(super) async fn readable_snapshot(
 /// What readers of a compaction's snapshot see of the table's log; `None` if too much of the chain has expired to say,
 /// or if nothing of this table's log was tiered before.
 async fn seen_of(
-    round: &Round<'_>,
+    inquiry: &Inquiry<'_>,
     table: &PaimonTable,
     compaction: &Snapshot,
 ) -> Result<Option<LakeSnapshot>, Failure> {
-    let Some(mut tiering) = own_before(round, table, compaction.id).await? else { return Ok(None) };
+    let Some(mut tiering) = own_before(inquiry, table, compaction.id).await? else { return Ok(None) };
     let Some(hidden_since) = table.level_0_since(compaction).await? else { return Ok(None) };
     let mut seen = LakeSnapshot { snapshot_id: compaction.id, offsets: tiering.offsets.clone() };
     // From the youngest to the oldest, so that the chain is walked once.
     let mut hidden_since: Vec<_> = hidden_since.into_iter().collect();
     hidden_since.sort_by(|(_, a), (_, b)| b.cmp(a));
     if !hidden_since.is_empty() {
-        round.environment.reached(Point::ReadableBehindItself);
+        inquiry.environment.reached(Point::ReadableBehindItself);
     }
     for (bucket, since_id) in hidden_since {
         if tiering.snapshot_id >= since_id {
-            match own_before(round, table, since_id).await? {
+            match own_before(inquiry, table, since_id).await? {
                 Some(before) => tiering = before,
                 // Whatever was tiered of the buckets that are left is hidden still, if the chain begins here.
                 None if table.snapshot_before(SECOND_SNAPSHOT).await?.is_some() => {
@@ -92,13 +91,13 @@ async fn seen_of(
 
 /// The newest tiering snapshot of this table before the one with this id.
 async fn own_before(
-    round: &Round<'_>,
+    inquiry: &Inquiry<'_>,
     table: &PaimonTable,
     id_exclusive: u64,
 ) -> Result<Option<LakeSnapshot>, Failure> {
     let Some(before) = table.snapshot_before(id_exclusive).await? else { return Ok(None) };
     let tiering = table.newest_snapshot_of_user(&before, TIERING_COMMIT_USER).await?;
-    own_lake_snapshot(tiering.as_ref(), round.table_id(), table.schema(), round.defects)
+    own_lake_snapshot(tiering.as_ref(), inquiry.table_id(), table.schema(), inquiry.defects)
 }
 
 /// Whether nothing that could be read is hidden again, as it would be after a rollback.

@@ -7,10 +7,11 @@
 
 use super::offsets::own_lake_snapshot;
 use super::readable::readable_as_it_is;
-use super::registration::register;
-use super::round::Round;
-use crate::contract::{Failure, LakeRegistration, LakeSnapshot, TIERING_COMMIT_USER, TieredOffsets};
-use crate::defects::Defect;
+use super::registration::Registrar;
+use crate::contract::{
+    Environment, Failure, LakeRegistration, LakeSnapshot, StoreTable, TIERING_COMMIT_USER, TableId, TieredOffsets,
+};
+use crate::defects::{Defect, Defects};
 use crate::paimon::{PaimonTable, Precondition, Snapshot};
 use crate::points::Point;
 
@@ -28,15 +29,31 @@ pub(super) struct StartingPoint {
     pub(super) readable: Option<LakeSnapshot>,
 }
 
+/// What a planner asks of the lake and the store for one table.
+pub(super) struct Inquiry<'a> {
+    pub(super) of: &'a StoreTable,
+    pub(super) registrar: &'a Registrar<'a>,
+    pub(super) environment: &'a dyn Environment,
+    pub(super) defects: &'a Defects,
+}
+
+impl Inquiry<'_> {
+    /// The table's identity.
+    pub(super) fn table_id(&self) -> TableId {
+        self.of.table_id
+    }
+}
+
 /// Reads the lake, and registers its newest tiering snapshot first if the store does not have it.
-pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Result<StartingPoint, Failure> {
+pub(super) async fn starting_point(inquiry: &Inquiry<'_>, table: &PaimonTable) -> Result<StartingPoint, Failure> {
+    let Inquiry { of, registrar, environment, defects } = inquiry;
     // The store is asked first, so that the lake cannot be behind its answer.
-    let registered = round.store.registered_snapshots(round.table_id()).await?;
+    let registered = registrar.store.registered_snapshots(of.table_id).await?;
     let (registered, readable) = (registered.tiered, registered.readable);
     let base = table.latest_snapshot().await?;
 
     // Planted bug ack-lost-retier: the store's memory passes for the truth, and nothing is recovered or checked.
-    if round.defects.has(Defect::AckLostRetier) {
+    if defects.has(Defect::AckLostRetier) {
         let offsets = registered.as_ref().map(|snapshot| snapshot.offsets.clone()).unwrap_or_default();
         return Ok(StartingPoint { base, offsets, precondition: Precondition::None, newest: registered, readable });
     }
@@ -49,16 +66,16 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
         user: TIERING_COMMIT_USER.to_owned(),
         newest_known: newest.as_ref().map(|snapshot| snapshot.id),
     };
-    let in_lake = own_lake_snapshot(newest.as_ref(), round.table_id(), table.schema(), round.defects)?;
+    let in_lake = own_lake_snapshot(newest.as_ref(), of.table_id, table.schema(), defects)?;
     let in_lake_id = in_lake.as_ref().map(|snapshot| snapshot.snapshot_id);
-    let source_id = round.assignment.table.source_snapshot_id;
+    let source_id = of.source_snapshot_id;
     let lake_id = in_lake_id.or(source_id.filter(|source| base.as_ref().is_some_and(|base| *source <= base.id)));
     let registered_id = registered.map(|snapshot| snapshot.snapshot_id);
     if in_lake_id.is_none() && lake_id.is_some() {
-        round.environment.reached(Point::RoundAtSource);
+        environment.reached(Point::RoundAtSource);
     }
     if registered_id > lake_id {
-        round.environment.reached(Point::RoundBehindRegistered);
+        environment.reached(Point::RoundBehindRegistered);
         return Err(Failure::invalid(format!(
             "expected the lake to have tiering snapshot {}, which the store has registered, found {}; the lake table \
              was replaced or rolled back behind the store's back",
@@ -69,8 +86,8 @@ pub(super) async fn starting_point(round: &Round<'_>, table: &PaimonTable) -> Re
     if let Some(snapshot) = in_lake.as_ref().filter(|_| registered_id < lake_id) {
         // What can be read is worked out later: it follows from more than this snapshot.
         let readable = readable_as_it_is(table);
-        register(round, LakeRegistration { tiered: snapshot.clone(), readable }).await?;
-        round.environment.reached(Point::RoundRecoveredCommit);
+        registrar.register(of.table_id, LakeRegistration { tiered: snapshot.clone(), readable }).await?;
+        environment.reached(Point::RoundRecoveredCommit);
     }
     let offsets = in_lake.as_ref().map(|snapshot| snapshot.offsets.clone()).unwrap_or_default();
     Ok(StartingPoint { base, offsets, precondition, newest: in_lake, readable })

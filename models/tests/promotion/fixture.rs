@@ -19,7 +19,7 @@ use models::paimon::object_stores::MemoryObjectStore;
 use models::paimon::{Catalog, CatalogHooks, FilesystemCatalog, LakeAccess, PaimonTable};
 use models::store::InMemoryStore;
 use models::system::{Client, ClientParts, ReferenceStoreFactory};
-use models::tiering::{TieringCoordinator, TieringWorker};
+use models::tiering::{TaskParts, TieringCoordinator, TieringWorker};
 use serde_json::{Value as Json, json};
 
 struct PausedClock(tokio::time::Instant);
@@ -231,15 +231,8 @@ impl World {
             max_round_ms: 1_000,
             fetch_max_records: 100,
         };
-        let worker = TieringWorker::new(
-            "tiering-1",
-            coordinator.clone(),
-            store.clone(),
-            lake.clone(),
-            environment,
-            config,
-            defects,
-        );
+        let parts = TaskParts { store: store.clone(), lake: lake.clone(), environment, config, defects };
+        let worker = TieringWorker::new("tiering-1", coordinator.clone(), &parts, 2);
         let calls = Rc::new(Calls::default());
         let client = Client::new(ClientParts {
             session: "w1".to_owned(),

@@ -16,7 +16,7 @@ use models::contract::{
 pub struct FaultyStore {
     pub inner: Rc<dyn Store>,
     pub environment: Rc<dyn Environment>,
-    /// Every fetch takes so long.
+    /// Every fetch of log, or of state, takes so long.
     pub fetch_ms: u64,
     /// Every call takes so long to arrive, and its answer as long to come back.
     pub distance_ms: u64,
@@ -26,6 +26,8 @@ pub struct FaultyStore {
     pub loses_create_acks: Cell<u32>,
     /// How many fetches took effect.
     pub fetches: Cell<u32>,
+    /// How many snapshots of keys are leased.
+    pub leased: Cell<u32>,
 }
 
 impl FaultyStore {
@@ -39,6 +41,7 @@ impl FaultyStore {
             refuses_registration: false,
             loses_create_acks: Cell::new(0),
             fetches: Cell::new(0),
+            leased: Cell::new(0),
         }
     }
 
@@ -146,7 +149,9 @@ impl Store for FaultyStore {
     }
 
     async fn take_key_snapshot(&self, table_id: TableId, bucket: &BucketId) -> Result<KeySnapshot, Failure> {
-        self.inner.take_key_snapshot(table_id, bucket).await
+        let taken = self.inner.take_key_snapshot(table_id, bucket).await?;
+        self.leased.set(self.leased.get() + 1);
+        Ok(taken)
     }
 
     async fn read_key_snapshot(
@@ -156,10 +161,12 @@ impl Store for FaultyStore {
         rows_read: u64,
         max_rows: u64,
     ) -> Result<KeyRows, Failure> {
+        self.environment.sleep_ms(self.fetch_ms).await;
         self.inner.read_key_snapshot(table_id, snapshot_id, rows_read, max_rows).await
     }
 
     async fn release_key_snapshot(&self, table_id: TableId, snapshot_id: u64) -> Result<(), Failure> {
+        self.leased.set(self.leased.get() - 1);
         self.inner.release_key_snapshot(table_id, snapshot_id).await
     }
 

@@ -11,9 +11,12 @@ use models::contract::{
 };
 use models::defects::Defects;
 use models::paimon::LakeAccess;
-use models::tiering::TieringWorker;
+use models::tiering::{TaskParts, TieringWorker};
 
 use crate::fixture::{World, worker_config};
+
+/// How many readers a worker has.
+const READERS: u32 = 2;
 
 /// The scripted coordinator.
 #[derive(Default)]
@@ -121,8 +124,8 @@ impl Setup {
     /// A worker under this coordinator.
     pub fn worker(self, world: &World, coordinator: Rc<dyn Coordinator>) -> TieringWorker {
         let Self { store, lake, defects } = self;
-        let config = worker_config();
-        TieringWorker::new("tiering-1", coordinator, store, lake, world.environment.clone(), config, defects)
+        let parts = TaskParts { store, lake, environment: world.environment.clone(), config: worker_config(), defects };
+        TieringWorker::new("tiering-1", coordinator, &parts, READERS)
     }
 
     /// One round of this table under this epoch, and how it ended.

@@ -1,4 +1,4 @@
-//! Tiering as a specification: the coordinator and the worker against the reference store and a real lake table.
+//! Tiering as a specification: the coordinator and the tasks of a worker against the reference store and a real lake table.
 
 mod coordinator;
 mod crashes;
@@ -11,3 +11,4 @@ mod lifecycle;
 mod maintenance;
 mod readable;
 mod rounds;
+mod tasks;

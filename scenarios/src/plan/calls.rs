@@ -13,7 +13,9 @@ pub const LAKE: &str = "lake";
 pub const METASTORE: &str = "metastore";
 /// The host that looks after tables on the lake: compaction, expiry, tags, clean-up.
 pub const MAINTENANCE: &str = "maintenance";
-/// All tiering workers together, as the caller of a call. One worker is the host `tiering-1`, `tiering-2` …
+/// All tasks of all tiering workers together, as the caller of a call. Each task is a host of its own: the worker
+/// `tiering-1` has `tiering-1-planner`, `tiering-1-reader-1` … and `tiering-1-committer`. Where a machine dies or stands
+/// still, `tiering-1` means all of them.
 pub const TIERING: &str = "tiering";
 
 /// The host of the compactor, which only calls. There is none where no table needs it.
@@ -54,12 +56,23 @@ pub const COORDINATOR_CALLS: &[&str] = &[
     "end-round",
 ];
 
+/// The calls between the tasks of one tiering worker.
+pub const TIERING_CALLS: &[&str] = &[
+    "begin-round",
+    "assign-split",
+    "split-finished",
+    "split-failed",
+    "round-finished",
+    "abandon-round",
+    "task-started",
+];
+
 /// The calls of a JDBC catalog's database.
 pub const METASTORE_CALLS: &[&str] =
     &["entry", "insert-table", "rename-table", "drop-table", "settle", "view", "insert-view"];
 
 /// The calls that are about no table; each other one is about exactly one.
-pub const CALLS_ABOUT_NO_TABLE: &[&str] = &["store.tables", "coordinator.request-table"];
+pub const CALLS_ABOUT_NO_TABLE: &[&str] = &["store.tables", "coordinator.request-table", "tiering.task-started"];
 
 /// What is done to an object of the lake. A lake call is one of these, `-`, and one of [`LAKE_OBJECTS`].
 pub const LAKE_VERBS: &[&str] = &["get", "exists", "put", "list", "delete", "rename"];
@@ -73,6 +86,21 @@ pub fn tiering_worker(number: u32) -> String {
     format!("{TIERING}-{number}")
 }
 
+/// The host of its planner.
+pub fn tiering_planner(worker: u32) -> String {
+    format!("{TIERING}-{worker}-planner")
+}
+
+/// The host of its reader with this number, from 1.
+pub fn tiering_reader(worker: u32, reader: u32) -> String {
+    format!("{TIERING}-{worker}-reader-{reader}")
+}
+
+/// The host of its committer.
+pub fn tiering_committer(worker: u32) -> String {
+    format!("{TIERING}-{worker}-committer")
+}
+
 /// Whether a host of the system, or a caller, has such a name, so that no session may have it.
 pub fn is_system_name(name: &str) -> bool {
     [STORE, COORDINATOR, LAKE, METASTORE, COMPACTOR, MAINTENANCE].contains(&name) || name.starts_with(TIERING)
@@ -84,6 +112,7 @@ pub fn check_call(call: &str) -> Result<(), String> {
         Some((STORE, method)) => STORE_CALLS.contains(&method),
         Some((COORDINATOR, method)) => COORDINATOR_CALLS.contains(&method),
         Some((METASTORE, method)) => METASTORE_CALLS.contains(&method),
+        Some((TIERING, method)) => TIERING_CALLS.contains(&method),
         Some((LAKE, method)) => method
             .split_once('-')
             .is_some_and(|(verb, object)| LAKE_VERBS.contains(&verb) && LAKE_OBJECTS.contains(&object)),
@@ -93,11 +122,12 @@ pub fn check_call(call: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "expected a call of store ({}), coordinator ({}), metastore ({}) or lake (one of {}, then one of {}, as in lake.put-snapshot), \
-         found `{call}`",
+        "expected a call of store ({}), coordinator ({}), metastore ({}), tiering ({}) or lake (one of {}, then one of \
+         {}, as in lake.put-snapshot), found `{call}`",
         STORE_CALLS.join(", "),
         COORDINATOR_CALLS.join(", "),
         METASTORE_CALLS.join(", "),
+        TIERING_CALLS.join(", "),
         LAKE_VERBS.join(", "),
         LAKE_OBJECTS.join(", "),
     ))

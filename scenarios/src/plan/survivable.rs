@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use models::config::SystemConfig;
 use models::paimon::object_stores::RenameSemantics;
 
-use super::calls::{COORDINATOR, LAKE, METASTORE, STORE};
+use super::calls::{COORDINATOR, LAKE, METASTORE, STORE, TIERING};
 use super::{Bystander, CallAddress, CallFault, Fault, LakeStorage, Plan};
 
 /// The one call of the lake whose effect depends on what a name means when it comes (rule 8).
@@ -244,7 +244,7 @@ impl<'a> Budget<'a> {
         }
         let Some(window) = fault.window() else { return Ok(()) };
         let overlaps = |other: &&Window<'_>| {
-            other.host == window.host
+            is_on_one_machine(other.host, window.host)
                 && other.at_ms < window.at_ms + window.for_ms
                 && window.at_ms < other.at_ms + other.for_ms
         };
@@ -314,6 +314,14 @@ impl<'a> Budget<'a> {
     }
 }
 
+/// Whether what happens to one of them happens to the other: they are one host, or a worker's machine and a task of it.
+fn is_on_one_machine(one: &str, other: &str) -> bool {
+    let is_of = |task: &str, machine: &str| {
+        machine.starts_with(TIERING) && task.strip_prefix(machine).is_some_and(|rest| rest.starts_with('-'))
+    };
+    one == other || is_of(one, other) || is_of(other, one)
+}
+
 impl Plan {
     fn frame(&self) -> Frame<'_> {
         let Self { chaos_ms, skew_ms, lake, .. } = self;
@@ -357,7 +365,7 @@ mod tests {
             outage("store", 0, 100),
             outage("lake", 50, 300),
             Fault::Crash { host: "store".to_owned(), at_ms: 100, restart_after_ms: 200 },
-            Fault::Pause { host: "tiering-1".to_owned(), at_ms: 450, for_ms: 450 },
+            Fault::Pause { host: "tiering-1-planner".to_owned(), at_ms: 450, for_ms: 450 },
         ];
         assert_eq!(refusal(&faults), None);
     }

@@ -15,8 +15,8 @@ use models::config::SystemConfig;
 use models::contract::{Statement, TablePath};
 use models::maintenance::Job;
 
-use super::calls::{COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE};
-use super::{CallFault, Fault, Plan};
+use super::calls::{COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING};
+use super::{Bystander, CallAddress, CallFault, Fault, Plan};
 
 /// The least age of what clean-up of a table may delete beside these faults: the longest that a file waits for its
 /// commit.
@@ -45,10 +45,14 @@ pub(crate) fn may_expire_snapshots<'a>(system: &SystemConfig, mut faults: impl I
 
 /// For how long a fault may hold up somebody who has written files to the table and is about to commit them.
 fn holds_up_ms(system: &SystemConfig, table: &TablePath, fault: &Fault) -> u64 {
-    let is_on_the_way = |host: &str| host == LAKE || host == STORE;
+    let is_on_the_way = |host: &str| host == LAKE || host == STORE || host.starts_with(TIERING);
     match fault {
-        Fault::Call { at, what } if at.table.as_ref() == Some(table) && at.caller != MAINTENANCE => {
-            let is_on_the_way = at.call.starts_with("lake.") || at.call == "store.table";
+        // What the other readers of the round have written waits until another one has read what this one had.
+        Fault::Call { at, what } if kills_a_reader(at, *what) => what.lasts_ms() + system.longest_round_ms(),
+        Fault::Crash { host, restart_after_ms, .. } if is_reader(host) => *restart_after_ms + system.longest_round_ms(),
+        Fault::Call { at, what } if is_about(at, table) && at.caller != MAINTENANCE => {
+            let is_on_the_way =
+                at.call.starts_with("lake.") || at.call.starts_with("tiering.") || at.call == "store.table";
             match what {
                 // Who dies commits nothing any more.
                 CallFault::CallerCrashesBefore { .. } | CallFault::CallerCrashesAfter { .. } => 0,
@@ -65,6 +69,40 @@ fn holds_up_ms(system: &SystemConfig, table: &TablePath, fault: &Fault) -> u64 {
         }
         Fault::Full { for_ms, .. } => *for_ms,
         _ => 0,
+    }
+}
+
+/// Whether the call may be about this table.
+fn is_about(at: &CallAddress, table: &TablePath) -> bool {
+    at.table.as_ref().is_none_or(|about| about == table)
+}
+
+/// Whether this host is a reader of a tiering worker.
+fn is_reader(host: &str) -> bool {
+    host.starts_with(TIERING) && host.contains("-reader-")
+}
+
+/// Whether a reader of a tiering worker may die of what goes wrong with this call.
+fn kills_a_reader(at: &CallAddress, what: CallFault) -> bool {
+    const BY_READERS: [&str; 6] = [
+        "store.fetch-log",
+        "store.read-key-snapshot",
+        "lake.put-data",
+        "tiering.split-finished",
+        "tiering.split-failed",
+        "tiering.task-started",
+    ];
+    match what {
+        CallFault::CallerCrashesBefore { .. } | CallFault::CallerCrashesAfter { .. } => {
+            at.caller == TIERING && BY_READERS.contains(&at.call.as_str())
+        }
+        CallFault::CalleeCrashesBefore { .. } | CallFault::CalleeCrashesAfter { .. } => {
+            at.call == "tiering.assign-split"
+        }
+        CallFault::OtherCrashesBefore { host, .. } | CallFault::OtherCrashesAfter { host, .. } => {
+            host == Bystander::TieringReader
+        }
+        _ => false,
     }
 }
 

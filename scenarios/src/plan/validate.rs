@@ -12,7 +12,7 @@ use models::paimon::validate_schema;
 
 use super::calls::{
     CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING, check_call,
-    is_system_name, tiering_worker,
+    is_system_name, tiering_committer, tiering_planner, tiering_reader, tiering_worker,
 };
 use super::{
     Action, CallAddress, CallFault, Fault, PLAN_VERSION, Phase, Plan, PlannedStatement, WRITE_ID, slowest_link_ms,
@@ -22,7 +22,7 @@ use super::{
 const LONGEST_PHASE_MS: u64 = 600_000;
 /// The longest timing of a part.
 const LONGEST_TIMING_MS: u64 = 60_000;
-/// The most tiering workers.
+/// The most tiering workers, and the most readers of each.
 const MOST_WORKERS: u32 = 16;
 
 impl Plan {
@@ -184,11 +184,11 @@ impl Plan {
                 }
             }
             Fault::Crash { host, restart_after_ms, .. } => {
-                self.check_host(host, sessions)?;
+                self.check_machine(host, sessions)?;
                 positive("restart_after_ms", *restart_after_ms)
             }
             Fault::Pause { host, for_ms, .. } => {
-                self.check_host(host, sessions)?;
+                self.check_machine(host, sessions)?;
                 positive("for_ms", *for_ms)
             }
             Fault::Partition { from, to, for_ms, .. } => {
@@ -203,7 +203,7 @@ impl Plan {
             Fault::Full { for_ms, .. } => positive("for_ms", *for_ms),
             Fault::Maintain { table, job, .. } => self.check_job(table, job),
             Fault::ClockJump { host, by_ms, .. } => {
-                self.check_host(host, sessions)?;
+                self.check_has_clock(host, sessions)?;
                 positive("how far the clock jumps", by_ms.unsigned_abs())
             }
             Fault::StaleList { host, for_ms, .. } | Fault::StaleExists { host, for_ms, .. } => {
@@ -215,7 +215,7 @@ impl Plan {
                 positive("for_ms", *for_ms)
             }
             Fault::HeartbeatLoss { host, for_ms, .. } => {
-                if !self.is_worker(host) {
+                if !self.is_tiering_machine(host) {
                     return Err(format!("expected a tiering worker whose heartbeats are lost, found `{host}`"));
                 }
                 positive("for_ms", *for_ms)
@@ -232,21 +232,46 @@ impl Plan {
         }
     }
 
+    /// Whether this is a host, or the machine of a tiering worker with all its tasks.
+    fn check_machine(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
+        if self.is_tiering_machine(host) { Ok(()) } else { self.check_host(host, sessions) }
+    }
+
+    /// Whether this is a machine with a clock of its own: the tasks of a tiering worker share one.
+    fn check_has_clock(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
+        if self.is_tiering_task(host) {
+            return Err(format!("expected the tiering worker whose clock it is, found its task `{host}`"));
+        }
+        self.check_machine(host, sessions)
+    }
+
+    /// Whether this is the machine of one of the plan's tiering workers.
+    fn is_tiering_machine(&self, host: &str) -> bool {
+        (1..=self.system.tiering_workers.min(MOST_WORKERS)).any(|worker| tiering_worker(worker) == host)
+    }
+
     fn check_host(&self, host: &str, sessions: &BTreeSet<&str>) -> Result<(), String> {
-        let workers = self.system.tiering_workers;
         let is_part =
             [STORE, COORDINATOR, MAINTENANCE].contains(&host) || self.is_metastore(host) || self.is_compactor(host);
-        if is_part || self.is_worker(host) || is_known_session(host, sessions) {
+        if is_part || self.is_tiering_task(host) || is_known_session(host, sessions) {
             return Ok(());
         }
         Err(format!(
-            "expected a host: store, coordinator, maintenance, tiering-1 to tiering-{workers} or a session, with a JDBC \
-             catalog metastore, and where the system has one compactor, found `{host}`"
+            "expected a host: store, coordinator, maintenance, a task of tiering-1 to tiering-{} (tiering-1-planner, \
+             tiering-1-reader-1 to tiering-1-reader-{}, tiering-1-committer) or a session, with a JDBC catalog metastore, \
+             and where the system has one compactor, found `{host}`",
+            self.system.tiering_workers, self.system.tiering_readers
         ))
     }
 
-    fn is_worker(&self, host: &str) -> bool {
-        (1..=self.system.tiering_workers.min(MOST_WORKERS)).any(|number| tiering_worker(number) == host)
+    /// Whether this is a task of one of the plan's tiering workers.
+    fn is_tiering_task(&self, host: &str) -> bool {
+        let readers = 1..=self.system.tiering_readers.min(MOST_WORKERS);
+        let is_of = |worker| {
+            let is_reader = readers.clone().any(|reader| tiering_reader(worker, reader) == host);
+            is_reader || tiering_planner(worker) == host || tiering_committer(worker) == host
+        };
+        (1..=self.system.tiering_workers.min(MOST_WORKERS)).any(is_of)
     }
 
     /// Whether this is a session that only reads: what it is told of the lake may be old (rule 9 of what is survivable).
@@ -267,7 +292,7 @@ impl Plan {
         let max_skew_ms = self.system.max_skew_ms;
         between("system.max_skew_ms", max_skew_ms, 0, LONGEST_TIMING_MS)?;
         self.skew_ms.iter().try_for_each(|(host, ahead_ms)| {
-            self.check_host(host, sessions)?;
+            self.check_has_clock(host, sessions)?;
             between(&format!("skew_ms of `{host}`"), *ahead_ms, 1, max_skew_ms)
         })
     }
@@ -363,6 +388,7 @@ fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
         compactor,
         client,
         tiering_workers,
+        tiering_readers,
         call_timeout_ms,
         max_call_ms,
         ..
@@ -384,6 +410,7 @@ fn check_system(system: &SystemConfig, min_call_ms: u64) -> Result<(), String> {
     }
     positive("system.worker.fetch_max_records", worker.fetch_max_records)?;
     between("system.tiering_workers", u64::from(*tiering_workers), 1, MOST_WORKERS.into())?;
+    between("system.tiering_readers", u64::from(*tiering_readers), 1, MOST_WORKERS.into())?;
     between("system.client.retries", u64::from(client.retries), 0, 100)?;
     between("system.client.retry_wait_ms", client.retry_wait_ms, 0, LONGEST_TIMING_MS)?;
     if worker.heartbeat_interval_ms.saturating_mul(3) >= coordinator.heartbeat_timeout_ms {

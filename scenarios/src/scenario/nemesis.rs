@@ -37,7 +37,7 @@ pub struct Nemeses {
     pub stale_exists: Vec<WindowNemesis>,
     /// The store keeps its log for a shorter time; `hosts` is `["store"]`.
     pub retention_pressure: Vec<WindowNemesis>,
-    /// No heartbeat of a worker arrives; `hosts` is `["tiering"]`.
+    /// No heartbeat of a worker arrives; `hosts` is `["worker"]`.
     pub heartbeat_loss: Vec<WindowNemesis>,
 }
 
@@ -51,20 +51,26 @@ pub(crate) struct OfHosts<'a>(
     pub fn(Role) -> bool,
 );
 
+/// Whether who plays the role has a clock that a run looks at. The tasks of a tiering worker share its machine's.
+fn has_clock(role: Role) -> bool {
+    use Role::{Committer, Lake, Metastore, Planner, Story, Tiering, TieringReader};
+    !matches!(role, Lake | Metastore | Story | Tiering | Planner | TieringReader | Committer)
+}
+
 impl Nemeses {
     /// The groups that strike hosts, by the kind of their faults.
     pub(crate) fn of_hosts(&self) -> [OfHosts<'_>; 9] {
-        use Role::{Coordinator, Lake, Metastore, Reader, Store, Tiering};
+        use Role::{Coordinator, Lake, Metastore, Reader, Store, Worker};
         [
             OfHosts("crash", &self.crashes, |role| role != Lake),
             OfHosts("pause", &self.pauses, |role| role != Lake),
             OfHosts("outage", &self.outages, |role| matches!(role, Store | Coordinator | Lake | Metastore)),
             OfHosts("capacity-full", &self.full, |role| role == Lake),
-            OfHosts("clock-jump", &self.clock_jumps, |role| !matches!(role, Lake | Metastore | Role::Story)),
+            OfHosts("clock-jump", &self.clock_jumps, has_clock),
             OfHosts("stale-list", &self.stale_lists, |role| role == Reader),
             OfHosts("stale-exists", &self.stale_exists, |role| role == Reader),
             OfHosts("retention-pressure", &self.retention_pressure, |role| role == Store),
-            OfHosts("heartbeat-loss", &self.heartbeat_loss, |role| role == Tiering),
+            OfHosts("heartbeat-loss", &self.heartbeat_loss, |role| role == Worker),
         ]
     }
 
@@ -204,12 +210,20 @@ pub enum Role {
     Lake,
     /// The database of a JDBC catalog; nobody in runs with another catalog.
     Metastore,
-    /// A tiering worker; as the caller of a call, all of them together.
+    /// A task of a tiering worker, any one; as the caller of a call, all of them together.
     Tiering,
     /// The compactor; nobody in runs without one.
     Compactor,
     /// The host that looks after tables; nobody in scenarios without `maintenance`.
     Maintenance,
+    /// A tiering worker's machine with all its tasks: to die or to stand still, with its clock and its heartbeats.
+    Worker,
+    /// The planner of a tiering worker.
+    Planner,
+    /// A reader of a tiering worker.
+    TieringReader,
+    /// The committer of a tiering worker.
+    Committer,
     /// A writer's session.
     Writer,
     /// A reader's session.
@@ -278,8 +292,9 @@ impl Nemeses {
         }
         for (kind, groups) in self.of_links() {
             for group in groups {
-                check_roles(kind, &group.name, &group.from, |role| role != Role::Lake)?;
-                check_roles(kind, &group.name, &group.to, |role| !group.from.contains(&role))?;
+                check_roles(kind, &group.name, &group.from, |role| !matches!(role, Role::Lake | Role::Worker))?;
+                let is_other = |role| role != Role::Worker && !group.from.contains(&role);
+                check_roles(kind, &group.name, &group.to, is_other)?;
                 let cuts = kind == "partition";
                 if group.both_ways_permille.is_some() != cuts {
                     let (expected, found) = if cuts { ("a", "none") } else { ("no", "one") };
@@ -315,7 +330,12 @@ impl CallNemesis {
         for call in &self.calls {
             check_call(call).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
         }
-        check_roles("call", name, &[self.caller], |role| !matches!(role, Role::Store | Role::Lake | Role::Metastore))?;
+        // Who never calls, and who calls under the name of all tasks.
+        let calls = |role| {
+            !matches!(role, Role::Store | Role::Lake | Role::Metastore)
+                && !matches!(role, Role::Worker | Role::Planner | Role::TieringReader | Role::Committer)
+        };
+        check_roles("call", name, &[self.caller], calls)?;
         self.nth.check_within("nth", 1, 1000).map_err(|found| format!("group {name:?} of `nemeses.calls`: {found}"))?;
         if self.stories_permille.is_some() && self.caller == Role::Story {
             return Err(format!(

@@ -290,6 +290,8 @@ pub struct Timings {
     pub tiering_workers: Range,
     /// From the end of one pass of the compactor to the next.
     pub compaction_interval_ms: Range,
+    /// The number of readers of each.
+    pub tiering_readers: Range,
     /// The least that one call takes.
     pub min_call_ms: Range,
     /// The most that one call takes.
@@ -327,6 +329,7 @@ impl Default for Timings {
             fetch_max_records: Range::new(5, 200),
             tiering_workers: Range::new(1, 3),
             compaction_interval_ms: Range::new(100, 900),
+            tiering_readers: Range::new(1, 3),
             min_call_ms: Range::new(0, 1),
             max_call_ms: Range::new(1, 5),
             call_timeout_ms: Range::new(200, 800),
@@ -352,6 +355,7 @@ impl Timings {
             ("max_round_ms", self.max_round_ms),
             ("fetch_max_records", self.fetch_max_records),
             ("tiering_workers", self.tiering_workers),
+            ("tiering_readers", self.tiering_readers),
             ("max_call_ms", self.max_call_ms),
             ("log_ttl_ms", self.log_ttl_ms),
             ("retention_interval_ms", self.retention_interval_ms),

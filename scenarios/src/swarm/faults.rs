@@ -12,7 +12,8 @@ use super::tables::Table;
 use super::{Run, upkeep, within};
 use crate::draw::Place;
 use crate::plan::calls::{
-    CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING, tiering_worker,
+    CALLS_ABOUT_NO_TABLE, COMPACTOR, COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING, tiering_committer,
+    tiering_planner, tiering_reader, tiering_worker,
 };
 use crate::plan::{Action, Budget, CallAddress, CallFault, Fault, Frame, Step, slowest_link_ms};
 use crate::scenario::{CallFaultKind, CallNemesis, Length, LinkNemesis, Nemeses, Permille, Range, Role, WindowNemesis};
@@ -247,6 +248,8 @@ fn host_of(run: &Run<'_>, cast: &Cast, role: Role, place: Place) -> String {
     let one_of = |sessions: &[Session]| {
         place.pick("session", 0, sessions).map_or_else(String::new, |session| session.name.clone())
     };
+    let one_up_to = |site: &str, most: u32| 1 + place.below_exclusive(site, 0, u64::from(most)) as u32;
+    let worker = || one_up_to("worker", run.system.tiering_workers);
     match role {
         Role::Store => STORE.to_owned(),
         Role::Coordinator => COORDINATOR.to_owned(),
@@ -255,8 +258,14 @@ fn host_of(run: &Run<'_>, cast: &Cast, role: Role, place: Place) -> String {
         Role::Compactor => COMPACTOR.to_owned(),
         Role::Maintenance => MAINTENANCE.to_owned(),
         Role::Tiering => {
-            tiering_worker(1 + place.below_exclusive("worker", 0, u64::from(run.system.tiering_workers)) as u32)
+            const TASKS: [Role; 3] = [Role::Planner, Role::TieringReader, Role::Committer];
+            let task = place.pick("task", 0, &TASKS).copied().unwrap_or(Role::Planner);
+            host_of(run, cast, task, place)
         }
+        Role::Worker => tiering_worker(worker()),
+        Role::Planner => tiering_planner(worker()),
+        Role::TieringReader => tiering_reader(worker(), one_up_to("tiering-reader", run.system.tiering_readers)),
+        Role::Committer => tiering_committer(worker()),
         Role::Writer => one_of(&cast.writers),
         Role::Reader => one_of(&cast.readers),
         Role::Story => {

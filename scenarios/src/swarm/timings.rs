@@ -40,6 +40,7 @@ pub(super) fn system(timings: &Timings, needs_compactor: bool, draws: Draws) -> 
             retry_wait_ms: drawn("retry-wait", timings.retry_wait_ms),
         },
         tiering_workers: drawn("tiering-workers", timings.tiering_workers) as u32,
+        tiering_readers: drawn("tiering-readers", timings.tiering_readers) as u32,
         call_timeout_ms: drawn("call-timeout", timings.call_timeout_ms),
         max_call_ms: drawn("max-call", timings.max_call_ms),
         max_skew_ms: match place.chance("skew-on", 0, timings.skew_permille.0) {

@@ -61,7 +61,7 @@ impl Bench {
             caller: caller.clone(),
             role: Rc::from("client"),
             callee: Some(store.clone()),
-            part: "store",
+            part: Rc::from("store"),
             scope: Scope::new(0, "client"),
         });
         Self { network, caller, store, edge, effects: Rc::default(), work_ms: Rc::default() }

@@ -116,7 +116,7 @@ async fn of_a_torn_write_only_the_beginning_arrives_and_the_caller_cannot_know()
                 caller: bench.caller.clone(),
                 role: Rc::from("client"),
                 callee: None,
-                part: "lake",
+                part: Rc::from("lake"),
                 scope: Scope::new(0, "client"),
             };
             let port = LakePort { network: bench.network.clone(), edge, objects: objects.clone() };

@@ -23,7 +23,7 @@ fn port(bench: &Bench, caller: &Rc<HostState>, objects: &Rc<MemoryObjectStore>) 
         caller: caller.clone(),
         role: caller.name.clone(),
         callee: None,
-        part: "lake",
+        part: Rc::from("lake"),
         scope: Scope::new(0, &caller.name),
     };
     LakePort { network: bench.network.clone(), edge, objects: objects.clone() }

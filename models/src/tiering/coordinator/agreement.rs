@@ -41,11 +41,12 @@ pub(super) async fn expect_same_snapshot(
     if let Some(unregistered) = own.map_err(nothing_changed)?
         && registered < newest_id
     {
-        coordinator.environment.reached(Point::EnableRegisteredCommit);
         // A round committed and could not say so any more. The store has lost nothing, so it is told.
         let registration = LakeRegistration { tiered: unregistered, readable: readable_as_it_is(lake_table) };
         let register = coordinator.store.register_lake_snapshot(table.table_id, registration);
-        return register.await.map_err(nothing_changed);
+        register.await.map_err(nothing_changed)?;
+        coordinator.environment.reached(Point::EnableRegisteredCommit);
+        return Ok(());
     }
     coordinator.environment.reached(Point::EnableRefused);
     let text = |id: Option<u64>| id.map_or_else(|| "none".to_owned(), |id| id.to_string());
