@@ -5,12 +5,11 @@
 //! must never know the store, nor what was tiered or can be read: it changes files, and no rows.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
 use async_trait::async_trait;
 
 use crate::config::CompactorConfig;
-use crate::contract::{COMPACTION_COMMIT_USER, Environment, Failure, Host, TablePath};
+use crate::contract::{COMPACTION_COMMIT_USER, Failure, Host, TablePath};
 use crate::paimon::{
     CommitMode, CommitRequest, Committable, CompactionKind, LakeAccess, PaimonTable, Precondition, Snapshot,
 };
@@ -23,21 +22,17 @@ const FULL_ONE_IN: u64 = 4;
 pub struct Compactor {
     tables: Vec<TablePath>,
     lake: LakeAccess,
-    environment: Rc<dyn Environment>,
     config: CompactorConfig,
     /// Whether files are being written or committed.
     at_work: Cell<bool>,
+    /// How many compactions were begun.
+    tries: Cell<u64>,
 }
 
 impl Compactor {
     /// A compactor of these tables.
-    pub fn new(
-        tables: Vec<TablePath>,
-        lake: LakeAccess,
-        environment: Rc<dyn Environment>,
-        config: CompactorConfig,
-    ) -> Self {
-        Self { tables, lake, environment, config, at_work: Cell::new(false) }
+    pub fn new(tables: Vec<TablePath>, lake: LakeAccess, config: CompactorConfig) -> Self {
+        Self { tables, lake, config, at_work: Cell::new(false), tries: Cell::new(0) }
     }
 
     /// Compacts one table, as far as it is worth while. A table that cannot be compacted now is for the next pass.
@@ -45,9 +40,11 @@ impl Compactor {
         let table = PaimonTable::open(&self.lake, path).await?;
         let Some(base) = table.latest_snapshot().await? else { return Ok(()) };
         // The same base may be tried again, and its files must then have other names: those of the first try may be in
-        // a snapshot that nobody was told of.
-        let subject = format!("{path}/compaction-of-{}-at-{}", base.id, self.environment.now_ms());
-        let kind = match self.environment.draw("compactor.kind", &subject, 0) % FULL_ONE_IN {
+        // a snapshot that nobody was told of. A clock alone does not tell them apart, for it may jump back.
+        self.tries.set(self.tries.get() + 1);
+        let (now_ms, tries) = (self.lake.environment.now_ms(), self.tries.get());
+        let subject = format!("{path}/compaction-of-{}-at-{now_ms}-{tries}", base.id);
+        let kind = match self.lake.environment.draw("compactor.kind", &subject, 0) % FULL_ONE_IN {
             0 => CompactionKind::Full,
             _ => CompactionKind::Automatic,
         };
@@ -68,6 +65,7 @@ impl Compactor {
         base: &Snapshot,
         committable: Committable,
     ) -> Result<(), Failure> {
+        let environment = &self.lake.environment;
         let request = CommitRequest {
             subject,
             user: COMPACTION_COMMIT_USER.to_owned(),
@@ -75,28 +73,17 @@ impl Compactor {
             identifier: base.id,
             mode: CommitMode::Compact,
             properties: Default::default(),
-            committable: committable.clone(),
+            committable,
             precondition: Precondition::None,
         };
-        match table.commit(request).await {
-            Ok(outcome) => {
-                if outcome.snapshot_id > base.id + 1 {
-                    self.environment.reached(Point::CompactionOvertaken);
-                }
-                Ok(())
-            }
-            Err(failure) if failure.definite => {
-                self.environment.reached(Point::CompactionRefused);
-                // Files that cannot be deleted now are orphans; no snapshot refers to them.
-                let _ = table.abort(&committable).await;
-                Err(failure)
-            }
-            Err(failure) => {
-                // L10: the snapshot may be there, so its files must stay.
-                self.environment.reached(Point::CompactionUnknown);
-                Err(failure)
-            }
+        let committed = table.commit_or_delete(request).await;
+        match &committed {
+            Ok(outcome) if outcome.snapshot_id > base.id + 1 => environment.reached(Point::CompactionOvertaken),
+            Ok(_) => {}
+            Err(failure) if failure.definite => environment.reached(Point::CompactionRefused),
+            Err(_) => environment.reached(Point::CompactionUnknown),
         }
+        committed.map(|_| ())
     }
 }
 
@@ -105,13 +92,13 @@ impl Host for Compactor {
     /// Nothing to lose.
     fn crash(&self) {
         if self.at_work.replace(false) {
-            self.environment.reached(Point::CompactorCrashed);
+            self.lake.environment.reached(Point::CompactorCrashed);
         }
     }
 
     async fn run(&self) {
         loop {
-            self.environment.sleep_ms(self.config.interval_ms.max(1)).await;
+            self.lake.environment.sleep_ms(self.config.interval_ms.max(1)).await;
             for table in &self.tables {
                 // Whatever went wrong is tried again in the next pass.
                 let _ = self.compact(table).await;

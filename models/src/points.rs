@@ -107,7 +107,7 @@ points! {
     WriteLostWithTable, "write-lost-with-table", "a write was under way when its table was dropped";
     TailLost, "tail-lost", "a crash lost writes that were not durable yet";
     LogTrimmed, "log-trimmed", "retention removed log";
-    LogHeldBack, "log-held-back", "retention kept old log that the lake does not have yet";
+    LogHeldBack, "log-held-back", "retention kept old log that cannot be read in the lake yet";
     WatermarkInUpdate, "watermark-in-update", "for a moment what is shown of a log ended between −U and +U";
     PartitionExpired, "partition-expired", "an old partition left the store for the lake";
     PartitionHeldBack, "partition-held-back", "an old partition stayed because the lake did not have all of it yet";

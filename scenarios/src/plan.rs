@@ -86,10 +86,12 @@ impl Plan {
             | Statement::Promote { table, .. } => Some(table),
             _ => None,
         });
-        // What goes wrong leaves commits behind that tiering has to find, or to give way to.
+        // What goes wrong leaves commits behind that tiering has to find, or to give way to; and the first round of a key
+        // table reads snapshots of the store's keys, in as many calls as there are keys.
         let alone = self.faults().next().is_none()
             && self.lake.is_default()
             && self.skew_ms.is_empty()
+            && self.tables.iter().all(|planned| planned.schema.primary_key.is_empty())
             && self.statements().all(|(_, planned)| leaves_the_lake_alone(&planned.statement));
         self.system.bounds(at_first.chain(given).collect::<BTreeSet<_>>().len() as u64, alone)
     }

@@ -102,7 +102,6 @@ pub(super) fn add_compactor(builder: &Builder, plan: &Plan) {
     host.install(Rc::new(Compactor::new(
         plan.compacted_tables().cloned().collect(),
         builder.lake(&host, COMPACTOR, &Scope::new(plan.seed, COMPACTOR)),
-        SimulatedEnvironment::new(&builder.network, &host),
         config.clone(),
     )));
     builder.network.add_host(host);

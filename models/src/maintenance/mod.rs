@@ -87,14 +87,12 @@ impl Maintenance {
             identifier: number,
             mode: CommitMode::Compact,
             properties: BTreeMap::new(),
-            committable: committable.clone(),
+            committable,
             precondition: Precondition::None,
         };
-        if let Err(failure) = table.commit(request).await {
+        if let Err(failure) = table.commit_or_delete(request).await {
             if failure.definite {
                 self.lake.environment.reached(Point::CompactionLost);
-                // What cannot be deleted now is an orphan; no snapshot refers to it.
-                let _ = table.abort(&committable).await;
             }
             return Err(failure);
         }

@@ -104,6 +104,17 @@ pub struct CommitOutcome {
 }
 
 impl PaimonTable {
+    /// Commits, and deletes the files of a commit that certainly failed. What cannot be deleted stays as an orphan
+    /// (L18). The files of an unknown outcome stay: they may be live (L10).
+    pub async fn commit_or_delete(&self, request: CommitRequest) -> Result<CommitOutcome, Failure> {
+        let files = request.committable.clone();
+        let committed = self.commit(request).await;
+        if committed.as_ref().is_err_and(|failure| failure.definite) {
+            let _ = self.abort(&files).await;
+        }
+        committed
+    }
+
     /// Commits. A definite failure means that no snapshot of this commit exists or ever will; an indefinite one that
     /// it may, and then neither this commit may be repeated nor its files deleted (L10, L11).
     pub async fn commit(&self, request: CommitRequest) -> Result<CommitOutcome, Failure> {

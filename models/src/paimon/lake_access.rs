@@ -32,5 +32,5 @@ pub(super) async fn read_referenced(objects: &dyn ObjectStore, path: &str) -> Re
 /// The same failure, of a step before which nothing became visible and after which nothing was tried: whatever became
 /// of the step itself, the statement has no effect.
 pub(super) fn before_any_effect(failure: Failure) -> Failure {
-    Failure { definite: true, ..failure }
+    failure.made_definite()
 }

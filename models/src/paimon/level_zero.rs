@@ -17,14 +17,7 @@ impl PaimonTable {
 
     /// The newest compaction with `lowest_exclusive` < id ≤ `from`'s id; `None` if no snapshot that still exists is.
     pub async fn newest_compaction(&self, from: &Snapshot, lowest_exclusive: u64) -> Result<Option<Snapshot>, Failure> {
-        let mut candidate = Some(from.clone());
-        while let Some(snapshot) = candidate.filter(|snapshot| snapshot.id > lowest_exclusive) {
-            if snapshot.commit_kind == CommitKind::Compact {
-                return Ok(Some(snapshot));
-            }
-            candidate = self.snapshot_before(snapshot.id).await?;
-        }
-        Ok(None)
+        self.newest_above(from, lowest_exclusive, |snapshot| snapshot.commit_kind == CommitKind::Compact).await
     }
 
     /// The snapshot before the one with this id, if it still exists.

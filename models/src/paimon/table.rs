@@ -272,12 +272,23 @@ impl PaimonTable {
         user: &str,
         lowest_exclusive: u64,
     ) -> Result<Option<Snapshot>, Failure> {
+        self.newest_above(from, lowest_exclusive, |snapshot| snapshot.commit_user == user).await
+    }
+
+    /// The newest snapshot that is one of these, with `lowest_exclusive` < id ≤ `from`'s id; `None` if no snapshot that
+    /// still exists is.
+    pub(super) async fn newest_above(
+        &self,
+        from: &Snapshot,
+        lowest_exclusive: u64,
+        is_one: impl Fn(&Snapshot) -> bool,
+    ) -> Result<Option<Snapshot>, Failure> {
         if from.id <= lowest_exclusive {
             return Ok(None);
         }
         let mut candidate = from.clone();
         loop {
-            if candidate.commit_user == user {
+            if is_one(&candidate) {
                 return Ok(Some(candidate));
             }
             if candidate.id <= lowest_exclusive + 1 {

@@ -2,7 +2,7 @@
 //!
 //! Whoever wants the rows of a bucket of a key table rather than its log takes a snapshot: the rows as they are after
 //! all records below an offset, which it is told. Every read of it renews its lease. A snapshot whose lease has run out
-//! is collected, at the latest when the next one of its table is taken; one that a reader still needs never is (F5).
+//! is collected when the next one of its table is taken; one that a reader still needs never is (F5).
 //! Snapshots and leases are durable. This module must never know what the rows are read for.
 
 use std::collections::BTreeMap;

@@ -46,8 +46,8 @@ impl Log {
         self.start_offset_inclusive
     }
 
-    /// The end of what is durable and shown: the high watermark. Nothing at or beyond it is ever shown to anybody (L1: what a read returned once is
-    /// never lost).
+    /// The end of what is durable and shown: the high watermark. Nothing at or beyond it is ever shown to anybody (L1:
+    /// what a read returned once is never lost).
     pub fn durable_end_offset_exclusive(&self) -> u64 {
         self.durable_end_offset_exclusive
     }

@@ -1,9 +1,10 @@
 //! The reference Lakestream Store, in memory: per bucket a log and, for key tables, a changelog and key-value state;
 //! per table a registry of lake snapshots; retention of log and of partitions; snapshots of key-value state.
 //!
-//! How it is built: every part of the state knows what of it is durable, so a crash loses exactly the writes that were
-//! not acked (L1). One sync makes a bucket's batches durable in order, then their acks leave. It must never know the
-//! lake, who tiers, or how calls travel: it takes time from its [`Environment`] and answers [`Store`] calls.
+//! How it is built: every part of the state knows what of it is durable, so a crash loses exactly the writes of
+//! which nothing was acked or shown (L1). One sync makes a bucket's batches durable in order, then their acks leave. It
+//! must never know the lake, who tiers, or how calls travel: it takes time from its [`Environment`] and answers
+//! [`Store`] calls.
 
 mod bucket;
 mod changelog;

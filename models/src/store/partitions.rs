@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bucket::Admission;
+use super::bucket::{Admission, Bucket};
 use super::tables::Table;
 use crate::contract::{
     AppendRequest, BucketId, Failure, FailureCode, PARTITION_RETENTION, PartitionValues, TableSchema,
@@ -45,13 +45,14 @@ impl Table {
         if !self.definition.schema.lakestream_enabled() {
             return left;
         }
-        let mut partitions: BTreeMap<PartitionValues, Vec<BucketId>> = BTreeMap::new();
-        for bucket_id in self.buckets.keys().filter(|id| !self.expired.contains(&id.partition)) {
-            partitions.entry(bucket_id.partition.clone()).or_default().push(bucket_id.clone());
+        let mut partitions: BTreeMap<PartitionValues, bool> = BTreeMap::new();
+        for (bucket_id, bucket) in self.buckets.iter().filter(|(bucket_id, _)| !self.has_expired(bucket_id)) {
+            let may_leave = self.may_leave(bucket_id, bucket, guarded);
+            *partitions.entry(bucket_id.partition.clone()).or_insert(true) &= may_leave;
         }
         let old = partitions.len().saturating_sub(kept);
-        for (partition, bucket_ids) in partitions.into_iter().take(old) {
-            if !bucket_ids.iter().all(|bucket_id| self.may_leave(bucket_id, guarded)) {
+        for (partition, may_leave) in partitions.into_iter().take(old) {
+            if !may_leave {
                 left.held_back += 1;
                 continue;
             }
@@ -65,13 +66,11 @@ impl Table {
     }
 
     /// Whether nothing of the bucket is under way and, where `guarded`, all of it is readable in the lake.
-    fn may_leave(&self, bucket_id: &BucketId, guarded: bool) -> bool {
-        let readable = self.registry.readable();
-        let readable_offset_exclusive = readable.map(|snapshot| snapshot.offsets.get(bucket_id).copied().unwrap_or(0));
-        self.buckets.get(bucket_id).is_none_or(|bucket| {
-            let in_lake = readable_offset_exclusive.is_some_and(|offset| offset >= bucket.log_end_offset_exclusive());
-            bucket.is_settled() && (in_lake || !guarded)
-        })
+    fn may_leave(&self, bucket_id: &BucketId, bucket: &Bucket, guarded: bool) -> bool {
+        let in_lake = self.registry.readable().is_some_and(|readable| {
+            readable.offsets.get(bucket_id).copied().unwrap_or(0) >= bucket.log_end_offset_exclusive()
+        });
+        bucket.is_settled() && (in_lake || !guarded)
     }
 
     /// Whether the bucket's partition has left the store.

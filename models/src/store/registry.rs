@@ -1,7 +1,7 @@
 //! The registered lake snapshots of one table: what of the log the lake contains, and what of it can be read.
 //!
-//! They only ever move forward (L8). The readable one is where the union read changes over from the lake to the log (L6),
-//! and what retention may trust (L9). This module must never know the lake.
+//! They only ever move forward (L8). The readable one is what retention may trust (L9) and, where readers skip what is
+//! new, where the union read changes over from the lake to the log (L6). This module must never know the lake.
 
 use crate::contract::{Failure, LakeRegistration, LakeSnapshot, ReadableSnapshot, RegisteredSnapshots};
 use crate::defects::{Defect, Defects};

@@ -129,19 +129,10 @@ impl Client {
             identifier,
             mode: mode.clone(),
             properties: BTreeMap::new(),
-            committable: committable.clone(),
+            committable,
             precondition: Precondition::None,
         };
-        match table.commit(request).await {
-            Ok(outcome) => Ok(outcome.snapshot_id),
-            Err(failure) => {
-                if failure.definite {
-                    // Best effort: what it leaves behind are orphans, not rows (L18).
-                    let _ = table.abort(&committable).await;
-                }
-                Err(failure)
-            }
-        }
+        table.commit_or_delete(request).await.map(|outcome| outcome.snapshot_id)
     }
 
     /// Planted bug shared-commit-user: the newest snapshot of the user that all clients share, if its identifier says

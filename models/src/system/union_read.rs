@@ -275,10 +275,8 @@ impl<'a> UnionSource<'a> {
             client.lake.environment.reached(Point::UnionBehindTiered);
         }
         // Planted bug unreadable-level0: what is tiered passes for readable.
-        Ok(match client.lake.defects.has(Defect::UnreadableLevel0) {
-            true => registered.tiered,
-            false => registered.readable,
-        })
+        let tiered_passes = client.lake.defects.has(Defect::UnreadableLevel0);
+        Ok(if tiered_passes { registered.tiered } else { registered.readable })
     }
 
     /// The log's extent, bucket by bucket, as it is now.

@@ -116,10 +116,13 @@ async fn nobody_writes_to_what_only_the_lake_has() {
 #[tokio::test(start_paused = true)]
 async fn a_number_of_partitions_that_makes_no_sense_is_refused() {
     let store = store();
-    for options in [r#"{"table.auto-partition.num-retention":"0"}"#, r#"{"table.auto-partition.num-retention":"2"}"#] {
-        let text = format!(r#"{{"columns":[{{"name":"id","type":"BIGINT"}}],"options":{options}}}"#);
+    for (partition_keys, retained) in [(r#"["d"]"#, "0"), (r#"["d"]"#, "all"), ("[]", "2")] {
+        let text = format!(
+            r#"{{"columns":[{{"name":"id","type":"BIGINT"}},{{"name":"d","type":"STRING"}}],
+                "partition_keys":{partition_keys},"options":{{"table.auto-partition.num-retention":"{retained}"}}}}"#
+        );
         let refused = store.create_table(&path(), &serde_json::from_str(&text).unwrap()).await;
-        assert_eq!(refused.unwrap_err().code, FailureCode::Invalid, "{options}: the table has no partitions");
+        assert_eq!(refused.unwrap_err().code, FailureCode::Invalid, "{text}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use models::compactor::Compactor;
 use models::config::CompactorConfig;
 use models::contract::{
-    BucketId, COMPACTION_COMMIT_USER, Host, RegisteredSnapshots, RoundEnd, Store, StoreTable, TableSchema,
+    BucketId, COMPACTION_COMMIT_USER, Host, RegisteredSnapshots, RoundEnd, Row, Store, StoreTable, TableSchema,
     TieredOffsets,
 };
 use models::defects::Defect;
@@ -54,6 +54,15 @@ async fn compact(world: &World) {
     let (table, base) = (world.lake_table().await, world.newest().await);
     let committable = compaction(&table, &base).await;
     commit(&table, &base, committable).await;
+}
+
+/// A compaction of the newest snapshot that comes late: this row is tiered, by round 2, before it is committed.
+async fn late_compaction(world: &World, table: &StoreTable, row: Row) {
+    let (lake, base) = (world.lake_table().await, world.newest().await);
+    let late = compaction(&lake, &base).await;
+    world.put(table, &[row]).await;
+    round(world, table, 2).await;
+    commit(&lake, &base, late).await;
 }
 
 async fn registered(world: &World, table: &StoreTable) -> RegisteredSnapshots {
@@ -110,11 +119,7 @@ async fn a_compaction_is_as_far_as_the_snapshot_that_it_began_on() {
     let table = world.create(&hiding(1)).await;
     world.append_to(&table, bucket(), vec![put(1, 10)]).await;
     round(&world, &table, 1).await;
-    let (lake, base) = (world.lake_table().await, world.newest().await);
-    let late = compaction(&lake, &base).await;
-    world.append_to(&table, bucket(), vec![put(1, 11)]).await;
-    round(&world, &table, 2).await;
-    commit(&lake, &base, late).await;
+    late_compaction(&world, &table, row(1, 11)).await;
     round(&world, &table, 3).await;
     assert_eq!(world.newest().await.commit_kind, CommitKind::Compact);
     assert_eq!(readable(&world, &table).await, Some((3, up_to(1))), "the second commit is at level 0 still");
@@ -130,11 +135,7 @@ async fn each_bucket_is_as_far_as_its_own_files_are() {
     let (first, second) = (id_of(0), id_of(1));
     world.put(&table, &[row(first, 1)]).await;
     round(&world, &table, 1).await;
-    let base = world.newest().await;
-    let late = compaction(&lake, &base).await;
-    world.put(&table, &[row(second, 1)]).await;
-    round(&world, &table, 2).await;
-    commit(&lake, &base, late).await;
+    late_compaction(&world, &table, row(second, 1)).await;
     round(&world, &table, 3).await;
     let expected = TieredOffsets::from([(BucketId::unpartitioned(0), 1)]);
     assert_eq!(readable(&world, &table).await, Some((3, expected)), "of the second bucket nothing was compacted");
@@ -146,9 +147,7 @@ async fn a_commit_that_was_not_registered_makes_nothing_readable_that_is_not() {
     let table = world.create(&hiding(1)).await;
     world.append_to(&table, bucket(), vec![put(1, 10)]).await;
     round(&world, &table, 1).await;
-    let (lake, base) = (world.lake_table().await, world.newest().await);
-    let committable = compaction(&lake, &base).await;
-    commit(&lake, &base, committable).await;
+    compact(&world).await;
     world.append_to(&table, bucket(), vec![put(1, 11)]).await;
     let deaf = FaultyStore { refuses_registration: true, ..FaultyStore::of(world.store.clone(), &world.environment) };
     Setup::plain(&world).with_store(Rc::new(deaf)).round(&world, &table, 2).await;
@@ -163,11 +162,7 @@ async fn offsets_of_another_snapshot_claims_what_its_readers_do_not_see() {
     let table = world.create(&hiding(1)).await;
     world.append_to(&table, bucket(), vec![put(1, 10)]).await;
     round(&world, &table, 1).await;
-    let (lake, base) = (world.lake_table().await, world.newest().await);
-    let late = compaction(&lake, &base).await;
-    world.append_to(&table, bucket(), vec![put(1, 11)]).await;
-    round(&world, &table, 2).await;
-    commit(&lake, &base, late).await;
+    late_compaction(&world, &table, row(1, 11)).await;
     let defective = Setup::plain(&world).with_defects(only(Defect::OffsetsOfAnotherSnapshot));
     defective.round(&world, &table, 3).await;
     assert_eq!(readable(&world, &table).await, Some((3, up_to(3))));
@@ -179,7 +174,7 @@ async fn the_compactor_rewrites_what_is_new_and_then_rests() {
     let table = world.create(&hiding(1)).await;
     let config = CompactorConfig { interval_ms: COMPACTION_INTERVAL_MS };
     let nobody = "db.nobody".parse().unwrap();
-    let compactor = Compactor::new(vec![nobody, path()], world.lake.clone(), world.environment.clone(), config);
+    let compactor = Compactor::new(vec![nobody, path()], world.lake.clone(), config);
     world.put(&table, &rows(0..3)).await;
     round(&world, &table, 1).await;
     run_for(10 * COMPACTION_INTERVAL_MS, compactor.run()).await;

@@ -86,14 +86,9 @@ impl PaimonTable {
             identifier: BATCH_IDENTIFIER,
             mode: CommitMode::Overwrite { partitions: scope },
             properties: BTreeMap::new(),
-            committable: committable.clone(),
+            committable,
             precondition: Precondition::None,
         };
-        let outcome = self.commit(request).await;
-        if outcome.as_ref().is_err_and(|failure| failure.definite) {
-            // What cannot be deleted stays as an orphan (L18).
-            let _ = self.abort(&committable).await;
-        }
-        outcome
+        self.commit_or_delete(request).await
     }
 }

@@ -42,14 +42,9 @@ impl PaimonTable {
             false => None,
             true => Some(self.commit(request).await?),
         };
-        let files = second.committable.clone();
         // The fence was passed by the first step, whose snapshot may be what it would find now.
         let precondition = if changes.is_some() { Precondition::None } else { second.precondition.clone() };
-        let compaction = self.commit(CommitRequest { precondition, ..second }).await;
-        if compaction.as_ref().is_err_and(|failure| failure.definite) {
-            // What cannot be deleted stays as an orphan (L18).
-            let _ = self.abort(&files).await;
-        }
+        let compaction = self.commit_or_delete(CommitRequest { precondition, ..second }).await;
         match (changes, compaction) {
             (None, Err(failure)) => Err(failure),
             (changes, compaction) => Ok(TwoStepOutcome { changes, compaction: Some(compaction) }),

@@ -20,7 +20,7 @@ use crate::tiering::layout::RowLayout;
 
 /// A call that only reads failed, before the statement changed anything.
 pub(super) fn nothing_changed(failure: Failure) -> Failure {
-    Failure { definite: true, ..failure }
+    failure.made_definite()
 }
 
 /// `already-exists` if the store has a table of this name.
