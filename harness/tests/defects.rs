@@ -17,6 +17,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::LateRegistration, "recreate"),
     (Defect::DropLoops, "recreate"),
     (Defect::ReaderRestartLosesSplit, "tiering-crash"),
+    (Defect::RoundsMixed, "network"),
     (Defect::EmptyBatchStuck, "partitioned"),
     (Defect::ZeroRowOffsetDropped, "key-upsert-delete"),
     (Defect::EmptyBatchHang, "key-upsert-delete"),

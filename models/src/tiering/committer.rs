@@ -109,8 +109,10 @@ impl Committer {
         let TaskParts { store, environment, config, defects, .. } = &self.parts;
         // Cumulative: one snapshot says everything, so no older one is ever needed.
         let mut offsets = plan.offsets.clone();
-        let ends = results.iter().filter_map(|result| Some((result.bucket.clone(), result.end_offset_exclusive?)));
-        offsets.extend(ends);
+        for (bucket, end) in results.iter().filter_map(|result| Some((&result.bucket, result.end_offset_exclusive?))) {
+            let furthest = offsets.entry(bucket.clone()).or_insert(end);
+            *furthest = end.max(*furthest);
+        }
         let mut properties =
             BTreeMap::from([(OFFSETS_PROPERTY.to_owned(), self.offsets_property(table, plan, &offsets, results)?)]);
         // Planted bug offsets-property-missing: now and then the snapshot does not say how far it is.
