@@ -102,6 +102,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::ReplayNotFiltered, "lake-storage"),
     (Defect::ExpiryDeletesLive, "maintenance"),
     (Defect::ExpiryIgnoresTag, "maintenance"),
+    (Defect::TagTakesAll, "maintenance"),
     (Defect::OrphanCleanRaces, "maintenance"),
     (Defect::StaleLatestHint, "lake-storage"),
     (Defect::DeleteDroppedEarly, "maintenance"),

@@ -235,6 +235,8 @@ defects! {
         "expiry deletes files that a later snapshot still uses";
     ExpiryIgnoresTag, "expiry-ignores-tag", "L10", "paimon #9867",
         "a tagged snapshot's files are deleted";
+    TagTakesAll, "tag-takes-all", "L10", "neighbour of expiry-ignores-tag",
+        "a tag that is deleted takes all files with it that it kept, those of later snapshots as well";
     OrphanCleanRaces, "orphan-clean-races", "L10", "paimon #7710",
         "clean-up deletes files of a commit in flight";
     StaleLatestHint, "stale-latest-hint", "L11" | "F4", "common",

@@ -33,6 +33,13 @@ impl Survey {
         Ok(Self { listed: listed.into_iter().collect(), heads, graph, defects: lake.defects.clone() })
     }
 
+    /// The files that these heads lead to, needed or not by others.
+    pub(super) fn named_by(&self, heads: impl Fn(&Head) -> bool) -> Files {
+        let mut named = Files::default();
+        self.heads.iter().filter(|head| heads(head)).for_each(|head| named.extend(self.graph.named_by(head)));
+        named
+    }
+
     /// The files that only heads lead to that go, as far as they exist. A head that goes on as a changelog still needs
     /// its changes. If anything that stays cannot be read, what it needs is not known, and nothing may be deleted.
     pub(super) fn doomed(

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::contract::{Failure, FailureCode};
+use crate::defects::Defect;
 
 use super::super::PaimonTable;
 use super::super::directory::names_after;
@@ -85,13 +86,17 @@ impl PaimonTable {
         let objects = &*self.lake.objects;
         let path = self.directory.tag(name);
         let present = self.snapshot(tag.snapshot.id).await;
-        if present.is_ok_and(|snapshot| snapshot.delta_manifest_list == tag.snapshot.delta_manifest_list) {
+        let is_present = present.is_ok_and(|found| found.delta_manifest_list == tag.snapshot.delta_manifest_list);
+        // Planted bug tag-takes-all: nobody asks who else needs the files.
+        let takes_all = self.lake.defects.has(Defect::TagTakesAll);
+        if is_present && !takes_all {
             // The snapshot keeps everything that the tag keeps.
             objects.delete(&path).await?;
             return Ok(true);
         }
         let survey = Survey::take(&self.lake, &self.directory.on_main()).await?;
-        let doomed = survey.doomed(|head: &Head| head.path == path, |_| false)?;
+        let goes = |head: &Head| head.path == path;
+        let doomed = if takes_all { survey.named_by(goes) } else { survey.doomed(goes, |_| false)? };
         objects.delete(&path).await?;
         delete_in_order(objects, &doomed).await.map_err(Failure::made_indefinite)?;
         Ok(true)
