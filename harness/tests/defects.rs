@@ -93,6 +93,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::UnmarkedAffected, "contract-table"),
     (Defect::GoneForGood, "lake-storage"),
     (Defect::SequenceRestarts, "key-upsert-delete"),
+    (Defect::SequenceByClock, "network"),
     (Defect::CleanupOnUnknown, "lake-storage"),
     (Defect::OverwriteDropsConcurrent, "lake-storage"),
     (Defect::RetryOtherKind, "lake-storage"),
