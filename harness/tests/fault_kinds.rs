@@ -47,9 +47,12 @@ const NOTICED: &[(&str, &str, Defect, &str)] = &[
     ("orphan-clean-up", "maintenance", Defect::OrphanCleanRaces, "L10"),
 ];
 
+/// Lets a kind of fault strike in a plan without any.
+type Placing = fn(&mut Plan);
+
 /// Kind, scenario, planted bug, property, and where the kind strikes: in runs with the scenario's tables and statements in
 /// which nothing else goes wrong, rounds are slow and claims short.
-const PLACED: &[(&str, &str, Defect, &str, fn(&mut Plan))] = &[
+const PLACED: &[(&str, &str, Defect, &str, Placing)] = &[
     // The registration comes so late that the next round begins before it.
     ("delay", "append", Defect::AckLostRetier, "L3", |plan| {
         strike(plan, "store.register-lake-snapshot", 1..=6, CallFault::Delay { by_ms: 2_000 });
@@ -144,7 +147,7 @@ fn strike(plan: &mut Plan, call: &str, nths: RangeInclusive<u64>, what: CallFaul
         for nth in nths.clone() {
             let (caller, call) = ("tiering".to_owned(), call.to_owned());
             let at = CallAddress { caller, table: Some(table.table.clone()), call, nth };
-            place(plan, Fault::Call { at, what: what.clone() });
+            place(plan, Fault::Call { at, what });
         }
     }
 }
