@@ -53,6 +53,8 @@ worse() {
   # None of ours: the process was ended from outside.
   answer=3
 }
+# A campaign answers Ctrl-C itself and ends as usual, so the shell would go on with the next one.
+trap 'worse 2; exit "$answer"' INT
 
 echo
 echo "== known bugs, from three places: at most $((budget * 3 / 10)) s; those of ci/not-found-yet.txt are left out"
@@ -96,6 +98,6 @@ status=0
 worse "$status"
 
 echo
-"$binary" seeds "$out/seeds.jsonl"
+"$binary" seeds "$out/seeds.jsonl" || worse $?
 echo "the night of $night ends with $answer after $SECONDS s; everything is in $here"
 exit "$answer"

@@ -13,7 +13,6 @@ use crate::campaign::canaries::Canaries;
 use crate::campaign::schedule::{Schedule, SeedRange, Shard};
 use crate::campaign::seed::SeedOutcome;
 use crate::campaign::{CampaignOptions, campaign};
-use crate::check::{Findings, Judgement};
 
 /// The expected property has to be among the first so many that a run shows violated.
 pub const FIRST_NAMED: usize = 3;
@@ -73,8 +72,8 @@ impl Hit {
 impl Row {
     /// Whether the bug was found and a property that it breaks is among the [`FIRST_NAMED`].
     pub fn right(&self) -> bool {
-        let expected = self.defect.properties();
-        self.hit.as_ref().is_some_and(|hit| hit.named.iter().take(FIRST_NAMED).any(|named| expected.contains(named)))
+        let is_early = |hit: &Hit| hit.named.iter().take(FIRST_NAMED).any(|id| breaks(self.defect, id));
+        self.hit.as_ref().is_some_and(is_early)
     }
 }
 
@@ -98,8 +97,8 @@ fn breaks(defect: Defect, id: &str) -> bool {
 }
 
 /// Searches for one bug from one start, up to the first seed that names a property that it breaks among the
-/// [`FIRST_NAMED`]; single runs. `ran` is told after each seed how many there were. Before each seed `go_on` is asked whether to begin it; a search that it
-/// ended says nothing.
+/// [`FIRST_NAMED`]; single runs. `ran` is told after each seed how many there were. Before each seed `go_on` is asked
+/// whether to begin it; a search that it ended says nothing.
 pub fn search(
     defect: Defect,
     start: u64,
@@ -141,45 +140,27 @@ impl Row {
             self.trouble.get_or_insert_with(|| format!("{}: {trouble}", outcome.name()));
             return;
         }
-        let named = named(&outcome.findings);
+        let named = outcome.causes_first();
         if named.is_empty() {
             return;
         }
         let hit = Hit { scenario: outcome.scenario.clone(), seed: outcome.seed, trace_hash: outcome.trace_hash, named };
         // A seed that names the property late is kept only as long as there is none that names it among the first.
-        if !self.right() && hit.named.iter().any(|id| breaks(self.defect, id)) {
-            let late = self.hit.replace(hit.clone());
-            if let (false, Some(late)) = (self.right(), late) {
-                self.hit = Some(late);
-            }
+        let better = match hit.named.iter().position(|id| breaks(self.defect, id)) {
+            Some(place) => self.hit.is_none() || (place < FIRST_NAMED && !self.right()),
+            None => false,
+        };
+        if better {
+            self.hit = Some(hit.clone());
         }
         self.first_violation.get_or_insert(hit);
     }
 }
 
-/// What any fault of the seam comes to in the end. Which step went wrong the other properties tell, so they are named
-/// before these. Among these, rows that are gone for good come before reads that miss rows and statements that fail,
-/// which they explain.
-const CONSEQUENCES: [&[&str]; 2] = [&["L1", "L2"], &["F1", "F2", "F3", "F5", "F8"]];
-
-/// The violated properties of a run: causes before consequences, and each in the order in which the run shows them, by
-/// the event that completes the first proof.
-pub(crate) fn named(findings: &Findings) -> Vec<&'static str> {
-    let shown_at = |judgement: &Judgement| {
-        let complete = judgement.violations.iter().map(|violation| violation.events.last().copied().unwrap_or(0));
-        complete.min()
-    };
-    let violated = findings.judgements.iter().filter_map(|(id, judgement)| Some((shown_at(judgement)?, *id)));
-    let remoteness = |id| CONSEQUENCES.iter().position(|group| group.contains(&id)).map_or(0, |group| group + 1);
-    let mut violated: Vec<(usize, u64, &'static str)> = violated.map(|(at, id)| (remoteness(id), at, id)).collect();
-    violated.sort_unstable();
-    violated.into_iter().map(|(_, _, id)| id).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Violation;
+    use crate::check::{Findings, Judgement, Violation};
     use crate::engine::run::RunStatistics;
 
     /// A seed of `append` that violates these properties, each proved by one event.

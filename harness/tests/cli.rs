@@ -1,6 +1,8 @@
 //! The command line as a script sees it: exit statuses, stdout, stderr and files.
 
 use std::fs;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -368,6 +370,35 @@ fn a_seed_database_keeps_what_failed_and_the_next_campaign_begins_with_it() {
     let refused = campaign("900..901", &[]);
     assert_eq!(status(&refused), 64);
     assert!(stderr(&refused).contains("seeds/known cannot be read: line 1: expected"), "{}", stderr(&refused));
+}
+
+/// Ctrl-C to a campaign that has no end of its own, once it has run a seed: the whole of what it says.
+#[cfg(unix)]
+fn interrupted(place: &Path, further: &[&str]) -> Output {
+    let always = ["certify", "--scenario", "append", "--property", "F1", "--time", "1h", "--double", "0", "--verbose"];
+    let mut certify = command(place, &[&always[..], further].concat());
+    let mut campaign = certify.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(campaign.stderr.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    assert!(Command::new("sh").args(["-c", &format!("kill -INT {}", campaign.id())]).status().unwrap().success());
+    // Read to its end, or the campaign would wait for us.
+    said.read_to_string(&mut String::new()).unwrap();
+    campaign.wait_with_output().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_campaign_tells_what_it_found_and_says_nothing_of_the_rest() {
+    let place = place();
+    let healthy = interrupted(place.path(), &[]);
+    assert_eq!(status(&healthy), 2, "{}", stdout(&healthy));
+    assert!(stdout(&healthy).contains("the campaign was interrupted"), "{}", stdout(&healthy));
+    assert!(stdout(&healthy).lines().any(|line| line.starts_with("F1 ") && line.contains(" held ")));
+    let certificate = fs::read_to_string(place.path().join("certificate/certificate.json")).unwrap();
+    assert!(certificate.contains(r#""conclusion": "inconclusive""#) && certificate.contains(r#""interrupted": true"#));
+    let found = interrupted(place.path(), &["--defect", "rt-cached", "--seed-database", "known"]);
+    assert_eq!(status(&found), 1, "what was violated stays violated: {}", stdout(&found));
+    assert!(fs::read_to_string(place.path().join("known")).unwrap().contains("failing"), "and is kept");
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub enum Conclusion {
     /// Some seed says nothing: the harness failed, a run was not deterministic or a canary passed.
     Trouble,
     /// A required property was never exercised, or the evidence decided nothing about it, or a required point was never
-    /// reached.
+    /// reached, or somebody ended the campaign before its end.
     Inconclusive,
     /// All required properties held.
     Held,
@@ -75,7 +75,7 @@ impl Selection {
             Conclusion::Violated
         } else if !tally.troubles.is_empty() {
             Conclusion::Trouble
-        } else if !self.missing(tally).is_empty() || !self.unreached(tally).is_empty() {
+        } else if tally.interrupted || !self.missing(tally).is_empty() || !self.unreached(tally).is_empty() {
             Conclusion::Inconclusive
         } else {
             Conclusion::Held
@@ -123,6 +123,15 @@ mod tests {
         tally.coverage.add(&catalogue().points().map(|(index, _)| index).collect());
         assert_eq!(covering.conclude(&tally), Conclusion::Held);
         assert_eq!(selection(false).conclude(&held()), Conclusion::Held, "a narrow campaign is not asked");
+    }
+
+    #[test]
+    fn an_interrupted_campaign_never_says_that_all_held() {
+        let mut tally = held();
+        tally.interrupted = true;
+        assert_eq!(selection(false).conclude(&tally), Conclusion::Inconclusive);
+        tally.properties.entry("F1").or_default().violations = 1;
+        assert_eq!(selection(false).conclude(&tally), Conclusion::Violated);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! The order depends on the scenarios, their weights and the range only. It never knows how many workers there are, nor
 //! what a run found.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::vec::IntoIter;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -38,7 +40,7 @@ impl Shard {
 }
 
 /// One (scenario, seed).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
     /// The scenario's place in the schedule's list.
     pub scenario: usize,
@@ -55,9 +57,10 @@ pub struct Schedule {
     range: SeedRange,
     shard: Shard,
     issued: u64,
-    /// What goes before the range, and is not run again in it.
-    first: Vec<Pair>,
-    first_issued: usize,
+    /// What still goes before the range.
+    first: IntoIter<Pair>,
+    /// All that goes before the range: it is not run again in it.
+    not_again: BTreeSet<Pair>,
 }
 
 /// A scenario's claim to the next turn.
@@ -75,7 +78,7 @@ impl Schedule {
             .iter()
             .map(|weight| Turn { weight: i128::from((*weight).max(1)), credit: 0, next_seed: 0 })
             .collect();
-        Self { turns, range, shard, issued: 0, first: Vec::new(), first_issued: 0 }
+        Self { turns, range, shard, issued: 0, first: Vec::new().into_iter(), not_again: BTreeSet::new() }
     }
 
     /// The same, with each scenario counting from `seed` where it would count from 0. A range stays where it is.
@@ -86,7 +89,8 @@ impl Schedule {
 
     /// The same, with these pairs before all others. One that the range has as well is run once.
     pub fn preceded_by(mut self, first: Vec<Pair>) -> Self {
-        self.first = first;
+        self.not_again = first.iter().copied().collect();
+        self.first = first.into_iter();
         self
     }
 
@@ -94,7 +98,7 @@ impl Schedule {
     pub fn size(&self) -> Option<u64> {
         match &self.range {
             SeedRange::Unlimited => None,
-            _ if self.shard == Shard::WHOLE && self.first.is_empty() => Some(self.size_of_whole()),
+            _ if self.shard == Shard::WHOLE && self.not_again.is_empty() => Some(self.size_of_whole()),
             // Others count their part by walking the whole, so they say nothing about a campaign without a near end.
             _ if self.size_of_whole() > 10_000_000 => None,
             _ => Some(self.clone().count() as u64),
@@ -148,15 +152,13 @@ impl Iterator for Schedule {
     type Item = Pair;
 
     fn next(&mut self) -> Option<Pair> {
-        while let Some(pair) = self.first.get(self.first_issued).copied() {
-            self.first_issued += 1;
-            if self.shard.has(pair) {
-                return Some(pair);
-            }
+        let shard = self.shard;
+        if let Some(pair) = self.first.find(|pair| shard.has(*pair)) {
+            return Some(pair);
         }
         loop {
             let pair = self.next_of_whole()?;
-            if self.shard.has(pair) && !self.first.contains(&pair) {
+            if shard.has(pair) && !self.not_again.contains(&pair) {
                 return Some(pair);
             }
         }

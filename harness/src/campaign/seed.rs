@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use models::defects::{Defect, Defects};
 use scenarios::plan::Plan;
 
-use crate::check::{Findings, check};
+use crate::check::{Findings, Judgement, check};
 use crate::engine::run::{RunOptions, RunResult, RunStatistics, Trouble};
 use crate::engine::sim::run;
 use crate::history::History;
@@ -38,6 +38,11 @@ pub struct SeedOutcome {
     pub evidence: Option<Box<Evidence>>,
 }
 
+/// What any fault of the seam comes to in the end. Which step went wrong the other properties tell, so they are named
+/// before these. Among these, rows that are gone for good come before reads that miss rows and statements that fail,
+/// which they explain.
+const CONSEQUENCES: [&[&str]; 2] = [&["L1", "L2"], &["F1", "F2", "F3", "F5", "F8"]];
+
 /// What a bundle keeps of a run.
 #[derive(Debug)]
 pub struct Evidence {
@@ -56,6 +61,20 @@ impl SeedOutcome {
     /// The violated properties.
     pub fn violated(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.findings.violated()
+    }
+
+    /// The violated properties: causes before consequences, and each in the order in which the run shows them, by the
+    /// event that completes the first proof.
+    pub fn causes_first(&self) -> Vec<&'static str> {
+        let shown_at = |judgement: &Judgement| {
+            let complete = judgement.violations.iter().map(|violation| violation.events.last().copied().unwrap_or(0));
+            complete.min()
+        };
+        let violated = self.findings.judgements.iter().filter_map(|(id, judgement)| Some((shown_at(judgement)?, *id)));
+        let remoteness = |id| CONSEQUENCES.iter().position(|group| group.contains(&id)).map_or(0, |group| group + 1);
+        let mut violated: Vec<(usize, u64, &'static str)> = violated.map(|(at, id)| (remoteness(id), at, id)).collect();
+        violated.sort_unstable();
+        violated.into_iter().map(|(_, _, id)| id).collect()
     }
 
     /// The outcome of a seed whose run or judgement broke down.

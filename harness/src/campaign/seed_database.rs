@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::seed::SeedOutcome;
-use crate::matrix::named;
 
 /// The version of the file's format.
 const DATABASE_VERSION: u32 = 1;
@@ -90,8 +89,8 @@ impl KnownSeed {
         fn rank(known: &KnownSeed) -> impl Ord + '_ {
             (
                 known.status,
-                known.failed_after_ms.unwrap_or(u64::MAX),
                 known.failed_after_ms.is_none(),
+                known.failed_after_ms,
                 known.first_seen.is_none(),
                 &known.first_seen,
                 &known.build,
@@ -220,7 +219,7 @@ impl SeedDatabase {
 
 /// The violated property that is likeliest the cause, and the simulated time of the event that completes its proof.
 fn first_failure(outcome: &SeedOutcome, properties: &BTreeSet<&'static str>) -> Option<(&'static str, Option<u64>)> {
-    let property = named(&outcome.findings).into_iter().find(|id| properties.contains(id))?;
+    let property = outcome.causes_first().into_iter().find(|id| properties.contains(id))?;
     let violations = &outcome.findings.judgements.get(property)?.violations;
     let event = violations.iter().filter_map(|violation| violation.events.last()).min();
     let at_ms = |n: &u64| {

@@ -37,6 +37,8 @@ pub struct Tally {
     pub coverage: Coverage,
     /// How many canaries were found. One that was not is trouble.
     pub canaries_found: u64,
+    /// Whether somebody ended the campaign before its end: then it says what was violated, and never that all held.
+    pub interrupted: bool,
     digest: u128,
     kept_per_property: u64,
 }
@@ -224,12 +226,13 @@ impl Tally {
             totals: Totals::default(),
             coverage: Coverage::default(),
             canaries_found: 0,
+            interrupted: false,
             digest: 0,
             kept_per_property,
         }
     }
 
-    /// How many seeds were run, the places that canaries took included.
+    /// How many seeds were run, the places of canaries that were found included.
     pub fn seeds_with_canaries(&self) -> u64 {
         self.totals.seeds + self.canaries_found
     }

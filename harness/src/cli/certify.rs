@@ -12,6 +12,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::console::{Console, complain};
+use super::interrupt::Interrupt;
 use super::seeds::DatabaseOptions;
 use super::status::{CommandError, Status};
 use super::{SystemOptions, WorkerOptions, names, values};
@@ -109,6 +110,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
         (None, None) if options.until_covered => SeedRange::Unlimited,
         (None, None) => SeedRange::Total(DEFAULT_SEEDS),
     };
+    let interrupt = Interrupt::watch()?;
     prepare(&options.out)?;
 
     let weights: Vec<u64> = scenarios.iter().map(|scenario| scenario.weight).collect();
@@ -119,7 +121,7 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
     let ids = selection.ids();
     let mut tally = Tally::new(options.max_failures);
     let mut unheard = None;
-    let go_on = || options.time.is_none_or(|limit| begun.elapsed() < limit);
+    let go_on = || !interrupt.came() && options.time.is_none_or(|limit| begun.elapsed() < limit);
     campaign(&scenarios, schedule, &campaign_options, go_on, |outcome| {
         if let Err(error) = console.detail(|| seed_line(&outcome)) {
             unheard = Some(error);
@@ -136,9 +138,12 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
         if tally.troubles.len() < TROUBLES_TOLERATED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     bar.finish_and_clear();
+    // First of all: what failed is kept, whoever can no longer be told of it.
+    let unkept = database.and_then(|database| database.close().err());
     if let Some(error) = unheard {
         return Err(error);
     }
+    tally.interrupted = interrupt.came();
     let seconds = begun.elapsed().as_secs_f64();
     selection.covering = options.is_whole() && tally.seeds_with_canaries() >= DEFAULT_SEEDS;
 
@@ -170,7 +175,6 @@ pub fn certify(options: &Options, console: &Console) -> Result<Status, CommandEr
     };
     console.people(&text)?;
     let conclusion = selection.conclude(&tally);
-    let unkept = database.and_then(|database| database.close().err());
     match unwritten.map(|error| unwritable(&options.out, &error)).or(unkept) {
         // What was found goes before what could not be written of it.
         Some(error) if conclusion == Conclusion::Violated => complain(&error),

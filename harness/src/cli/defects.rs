@@ -53,7 +53,7 @@ pub struct Options {
 /// So many bugs that were not searched are named; the rest is counted.
 const UNSEARCHED_NAMED: usize = 10;
 
-/// Shrinking one hit ends after so many runs: what the matrix says must not depend on how fast a machine is.
+/// Shrinking one hit ends with the place at which it made so many runs: what the matrix says must not depend on how fast a machine is.
 const SHRINKING_RUNS: u64 = 3_000;
 
 /// Searches for every bug and prints the matrix.
@@ -86,7 +86,7 @@ pub fn defects(options: &Options, console: &Console) -> Result<Status, CommandEr
                 unsearched.insert(*defect);
                 continue;
             }
-            let shrunk = options.shrink.then(|| shrink_hit(&row, matrix.jobs)).flatten();
+            let shrunk = options.shrink.then(|| shrink_hit(&row, matrix.jobs, in_time)).flatten();
             let entry = Entry { row, shrunk };
             bar.inc(1);
             if !console.quiet() || !entry.row.right() {
@@ -128,13 +128,13 @@ struct ShrunkHit {
 }
 
 /// Shrinks the plan of a hit, so that it violates the first of the bug's properties that it shows.
-fn shrink_hit(row: &Row, jobs: usize) -> Option<ShrunkHit> {
+fn shrink_hit(row: &Row, jobs: usize, go_on: impl Fn() -> bool + Sync) -> Option<ShrunkHit> {
     let hit = row.hit.as_ref()?;
     let property = *hit.named.iter().find(|id| row.defect.properties().contains(id))?;
     let plan = scenarios::find(&hit.scenario).ok()?.plan(hit.seed);
     let defects = Defects::from_iter([row.defect]);
     let options = ShrinkOptions { property, defects, jobs, most_runs: Some(SHRINKING_RUNS) };
-    let shrunk = shrink(&plan, &options, || true, |_| {})?;
+    let shrunk = shrink(&plan, &options, go_on, |_| {})?;
     let Shrunk { plan: small, minimal, runs } = shrunk;
     Some(ShrunkHit { property, steps: small.steps.len(), of: plan.steps.len(), minimal, runs })
 }

@@ -1,23 +1,18 @@
 //! `replay`: a bundle, a plan file or scenario@seed, run again and compared.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use models::defects::Defects;
 
 use super::SystemOptions;
-use super::certify::unwritable;
 use super::console::{Console, complain};
-use super::names;
+use super::one_seed::{for_machines, keep};
 use super::status::{CommandError, Status};
 use super::subject::subject;
 use crate::campaign::seed::{SeedOutcome, run_seed};
-use crate::campaign::tally::KeptSeed;
-use crate::engine::sim;
 use crate::history::History;
 use crate::replay::first_difference;
-use crate::report::bundle::{self, RunRecord, trace_hash_text};
+use crate::report::bundle::{RunRecord, trace_hash_text};
 use crate::report::findings;
 
 /// The options of `replay`.
@@ -41,9 +36,8 @@ pub fn replay(options: &Options, mut console: Console) -> Result<Status, Command
         console.reserve_stdout();
     }
     let subject = subject(&options.what)?;
-    let recorded: &[String] = subject.earlier.as_ref().map_or(&[], |(run, _)| &run.defects);
     let defects = subject.defects(&options.system.defects)?;
-    let same_defects = names::defects(recorded)? == defects;
+    let same_defects = subject.defects(&[])? == defects;
 
     let plan = subject.plan;
     let outcome = run_seed(&subject.scenario, subject.seed, || plan, &defects, true);
@@ -55,24 +49,17 @@ pub fn replay(options: &Options, mut console: Console) -> Result<Status, Command
     {
         compare(run, history.as_ref(), &outcome)?;
     }
-    tell(&outcome, options.trace, &defects, &console)?;
+    for_machines(&outcome, options.trace, &console)?;
+    let heading = findings::heading(&outcome, &defects);
+    console.people(&format!("{heading}\n{}", findings::answer(&outcome.findings, console.paint())))?;
     let violated = outcome.violated().next().is_some();
     match options.out.as_deref().map(|out| keep(out, outcome, &defects, &console)) {
         // A violation that was reproduced goes before a bundle that cannot be kept.
         Some(Err(error)) if violated => complain(&error),
         Some(Err(error)) => return Err(error),
-        Some(Ok(())) | None => {}
+        Some(Ok(_)) | None => {}
     }
     Ok(if violated { Status::Violated } else { Status::Held })
-}
-
-/// Writes the bundle of the run and says where it lies.
-fn keep(out: &Path, outcome: SeedOutcome, defects: &Defects, console: &Console) -> Result<(), CommandError> {
-    let Some(kept) = KeptSeed::of(outcome) else { return Ok(()) };
-    let path = fs::create_dir_all(out)
-        .and_then(|()| bundle::write(out, &kept, defects, sim::jail()))
-        .map_err(|error| unwritable(out, &error))?;
-    console.people(&format!("bundle: {}\n", path.display()))
 }
 
 /// Says where this run parts from the earlier one, if it does.
@@ -98,19 +85,4 @@ fn compare(run: &RunRecord, history: Option<&History>, outcome: &SeedOutcome) ->
         outcome.name(),
         run.trace_hash
     )))
-}
-
-/// Tells what the run came to.
-fn tell(outcome: &SeedOutcome, trace: bool, defects: &Defects, console: &Console) -> Result<(), CommandError> {
-    if trace {
-        if let Some(evidence) = &outcome.evidence {
-            console.history(&evidence.history)?;
-        }
-    } else if console.json() {
-        let line = serde_json::to_string(&findings::seed_entry(outcome))
-            .map_err(|error| CommandError::trouble(error.to_string()))?;
-        console.machines(&format!("{line}\n"))?;
-    }
-    let heading = findings::heading(outcome, defects);
-    console.people(&format!("{heading}\n{}", findings::answer(&outcome.findings, console.paint())))
 }

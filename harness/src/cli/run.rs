@@ -1,24 +1,21 @@
 //! `run`: one scenario on one seed or a range, until the first failure.
 
-use std::fs;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
 use clap::Args;
 use models::defects::Defects;
 
-use super::certify::unwritable;
 use super::console::{Console, complain};
+use super::one_seed::{for_machines, keep};
 use super::status::{CommandError, Status};
 use super::{SystemOptions, WorkerOptions, names, values};
 use crate::campaign::canaries::Canaries;
 use crate::campaign::schedule::{Schedule, SeedRange, Shard};
 use crate::campaign::seed::SeedOutcome;
-use crate::campaign::tally::KeptSeed;
 use crate::campaign::{CampaignOptions, campaign};
-use crate::engine::sim;
 use crate::report::paragraph::wrapped;
-use crate::report::{bundle, findings, replay_line, seed_count};
+use crate::report::{findings, replay_line, seed_count};
 
 /// The options of `run`.
 #[derive(Debug, Args)]
@@ -89,7 +86,8 @@ pub fn run(options: &Options, mut console: Console) -> Result<Status, CommandErr
             }
             result = bar.suspend(|| teller.tell(&outcome));
             if result.is_ok() && violated {
-                unkept = unkept.take().or(bar.suspend(|| teller.keep(outcome)).err());
+                let kept = bar.suspend(|| keep(&options.out, outcome, &campaign_options.defects, &console));
+                unkept = unkept.take().or(kept.err());
             }
             if result.is_err() || troubled || failed >= options.max_failures {
                 ControlFlow::Break(())
@@ -132,15 +130,7 @@ struct Teller<'a> {
 impl Teller<'_> {
     /// Tells what one seed came to.
     fn tell(&self, outcome: &SeedOutcome) -> Result<(), CommandError> {
-        if self.options.trace {
-            if let Some(evidence) = &outcome.evidence {
-                self.console.history(&evidence.history)?;
-            }
-        } else if self.console.json() {
-            let line = serde_json::to_string(&findings::seed_entry(outcome))
-                .map_err(|error| CommandError::trouble(error.to_string()))?;
-            self.console.machines(&format!("{line}\n"))?;
-        }
+        for_machines(outcome, self.options.trace, self.console)?;
         if let Some(trouble) = &outcome.trouble {
             let text = wrapped(&format!("{}: {trouble}", outcome.name()), "", "  ");
             return self.console.people(&format!("{text}\n"));
@@ -154,15 +144,5 @@ impl Teller<'_> {
         } else {
             self.console.detail(text)
         }
-    }
-
-    /// Writes the bundle of a failing seed and says where it lies.
-    fn keep(&self, outcome: SeedOutcome) -> Result<(), CommandError> {
-        let out = &self.options.out;
-        let Some(kept) = KeptSeed::of(outcome) else { return Ok(()) };
-        let path = fs::create_dir_all(out)
-            .and_then(|()| bundle::write(out, &kept, self.defects, sim::jail()))
-            .map_err(|error| unwritable(out, &error))?;
-        self.console.people(&format!("bundle: {}\n", path.display()))
     }
 }

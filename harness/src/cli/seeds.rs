@@ -15,6 +15,7 @@ use crate::bounded_text::read_text;
 use crate::campaign::schedule::Pair;
 use crate::campaign::seed::SeedOutcome;
 use crate::campaign::seed_database::{KnownSeed, Origin, SeedDatabase};
+use crate::report::visible::visible;
 use crate::report::{grouped, seed_count, whole_files};
 
 /// The options of `seeds`.
@@ -55,7 +56,8 @@ fn line(known: &KnownSeed) -> String {
     parts.extend(known.failed_after_ms.map(|after_ms| format!("after {} simulated ms", grouped(after_ms))));
     parts.extend(known.first_seen.as_ref().map(|day| format!("since {day}")));
     parts.push(format!("build {}", known.build));
-    format!("{}\n", parts.join("  "))
+    // Somebody else may have written the file.
+    format!("{}\n", visible(&parts.join("  ")))
 }
 
 /// How a campaign uses a seed database.

@@ -1,26 +1,21 @@
 //! `shrink`: a failing plan made smaller, and its bundle.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 #[allow(clippy::disallowed_types, reason = "how long shrinking may take is said by people and part of no run")]
 use std::time::Instant;
 
 use clap::Args;
-use models::defects::Defects;
 use scenarios::plan::Plan;
 
-use super::certify::unwritable;
 use super::console::Console;
+use super::one_seed::{for_machines, keep};
 use super::status::{CommandError, Status};
 use super::subject::subject;
 use super::{SystemOptions, WorkerOptions, names, values};
 use crate::campaign::seed::{SeedOutcome, run_seed};
-use crate::campaign::tally::KeptSeed;
-use crate::engine::sim;
-use crate::matrix::named;
 use crate::report::paragraph::wrapped;
-use crate::report::{bundle, findings, grouped, whole_files};
+use crate::report::{findings, grouped, whole_files};
 use crate::shrink::{Progress, ShrinkOptions, Shrunk, shrink};
 
 /// The smaller plan, in the bundle that was shrunk.
@@ -53,12 +48,12 @@ pub struct Options {
 #[allow(clippy::disallowed_types, reason = "how long shrinking may take is said by people and part of no run")]
 pub fn shrink_plan(options: &Options, console: &Console) -> Result<Status, CommandError> {
     let subject = subject(&options.what)?;
-    let asked = names::properties(&options.property.iter().cloned().collect::<Vec<_>>())?.ids();
+    let asked = names::properties(options.property.as_slice())?.ids();
     let defects = subject.defects(&options.system.defects)?;
     let name = format!("{}@{}", subject.scenario, subject.seed);
     let run = |plan: &Plan| outcome(run_seed(&subject.scenario, subject.seed, || plan.clone(), &defects, true));
     let first = run(&subject.plan)?;
-    let Some(property) = named(&first.findings).into_iter().find(|id| asked.contains(id)) else {
+    let Some(property) = first.causes_first().into_iter().find(|id| asked.contains(id)) else {
         let what = options.property.as_deref().unwrap_or("nothing");
         let not = if options.property.is_some() { "not " } else { "" };
         console.people(&format!("{name}: {what} is {not}violated, so there is nothing to shrink\n"))?;
@@ -83,15 +78,13 @@ pub fn shrink_plan(options: &Options, console: &Console) -> Result<Status, Comma
         return Err(CommandError::trouble(format!("{name}: not deterministic: the shrunk plan held this time")));
     }
 
-    if console.json() {
-        let line = serde_json::to_string(&findings::seed_entry(&last))
-            .map_err(|error| CommandError::trouble(error.to_string()))?;
-        console.machines(&format!("{line}\n"))?;
-    }
+    for_machines(&last, false, console)?;
     console.people(&format!("{}\n", told_of(&subject.plan, &shrunk, property)))?;
     let heading = findings::heading(&last, &defects);
     console.people(&format!("{heading}\n{}", findings::answer(&last.findings, console.paint())))?;
-    keep(options, last, &defects, console)?;
+    if let Some(path) = keep(&options.out, last, &defects, console)? {
+        console.people(&format!("lakestream-certify replay {}\n", path.display()))?;
+    }
     if Path::new(&options.what).is_dir() {
         let file = Path::new(&options.what).join(SHRUNK_FILE);
         whole_files::write_file(&file, shrunk.plan.to_json().as_bytes())
@@ -129,13 +122,4 @@ fn told_of(plan: &Plan, shrunk: &Shrunk, property: &str) -> String {
         grouped(shrunk.runs)
     );
     wrapped(&text, "", "  ")
-}
-
-/// Writes the bundle and says how to run it.
-fn keep(options: &Options, outcome: SeedOutcome, defects: &Defects, console: &Console) -> Result<(), CommandError> {
-    let Some(kept) = KeptSeed::of(outcome) else { return Ok(()) };
-    let path = fs::create_dir_all(&options.out)
-        .and_then(|()| bundle::write(&options.out, &kept, defects, sim::jail()))
-        .map_err(|error| unwritable(&options.out, &error))?;
-    console.people(&format!("bundle: {0}\nlakestream-certify replay {0}\n", path.display()))
 }

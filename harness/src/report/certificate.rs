@@ -27,6 +27,9 @@ pub struct Certificate<'a> {
     harness: Harness,
     system: System,
     conclusion: Conclusion,
+    /// Absent from a campaign that came to its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
     seeds: u64,
     double_percent: u64,
     trace_digest: String,
@@ -152,6 +155,7 @@ pub fn certificate<'a>(summary: &'a Summary<'_>) -> Certificate<'a> {
             planted_defects: summary.defects.iter().map(|defect| defect.id()).collect(),
         },
         conclusion: summary.selection.conclude(tally),
+        interrupted: tally.interrupted,
         seeds: tally.totals.seeds,
         double_percent: summary.double_percent,
         trace_digest: trace_hash_text(tally.digest()),

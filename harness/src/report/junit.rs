@@ -105,6 +105,11 @@ fn campaign(summary: &Summary<'_>) -> TestSuite {
     } else if summary.tally.canaries_found > 0 {
         add("canaries", TestCaseStatus::success());
     }
+    if summary.tally.interrupted {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message("inconclusive: the campaign was interrupted");
+        add("interrupted", status);
+    }
     let unreached: Vec<&str> =
         summary.selection.unreached(summary.tally).iter().map(|point| point.id.as_str()).collect();
     if !unreached.is_empty() {

@@ -298,7 +298,11 @@ fn conclusion(summary: &Summary<'_>, paint: Paint) -> String {
                 let heading = paint.yellow(&format!("inconclusive: {reason}:"));
                 format!("{heading}\n{}\n", wrapped(&ids.join(", "), INDENT, INDENT))
             });
-            told.collect()
+            let interrupted = tally.interrupted.then(|| {
+                let title = paint.yellow("inconclusive:");
+                format!("{title} the campaign was interrupted, and nothing is said of what it did not run\n")
+            });
+            interrupted.into_iter().chain(told).collect()
         }
         Conclusion::Trouble => format!("{} see the seeds above\n", paint.red("trouble:")),
         Conclusion::Violated => {

@@ -27,7 +27,8 @@ pub struct ShrinkOptions {
     pub defects: Defects,
     /// How many workers; at least 1.
     pub jobs: usize,
-    /// After so many runs no further are begun. `None`: as many as it takes.
+    /// After so many runs no further place is searched; one that was begun is searched to its end. `None`: as many as it
+    /// takes.
     pub most_runs: Option<u64>,
 }
 

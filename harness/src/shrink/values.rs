@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::delta_debugging;
 use super::search::Search;
 
-/// Objects of which each member can be left out: options, conditions and the like; and rows, which are elements of
-/// `rows` and `keys`.
-const OPEN_OBJECTS: &[&str] = &["options", "set", "filter", "partition", "properties"];
+/// Objects of which each member can be left out: options, conditions, clocks that are wrong and the like; and rows, which
+/// are elements of `rows` and `keys`.
+const OPEN_OBJECTS: &[&str] = &["options", "set", "filter", "partition", "properties", "lake", "skew_ms"];
 /// Lists that are rows.
 const ROWS: &[&str] = &["rows", "keys"];
 /// Numbers that are names or bounds, and no quantities.
@@ -143,13 +143,17 @@ fn less(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Visits everything within tables, catalog and steps, but not the lists of tables and steps themselves: each outer
-/// value before the inner ones, in the order of the text.
+/// Visits what surrounds the run, and everything within tables and steps, but not the lists of tables and steps
+/// themselves: each outer value before the inner ones.
 fn visit(plan: &Plan, visitor: &mut impl FnMut(&str, &Value)) {
     let value = json(plan);
-    for part in ["catalog", "tables", "steps"] {
+    for part in ["catalog", "lake", "skew_ms", "tables", "steps"] {
         let Some(inside) = value.get(part) else { continue };
-        inner(&format!("/{part}"), inside, visitor);
+        let pointer = format!("/{part}");
+        if inside.is_object() {
+            visitor(&pointer, inside);
+        }
+        inner(&pointer, inside, visitor);
     }
 }
 
