@@ -177,7 +177,8 @@ impl Planner {
             offsets: start.offsets,
             precondition: start.precondition,
             readable,
-            read_for_ms: config.max_round_ms.saturating_sub(environment.now_ms() - began_ms),
+            // A clock may have gone back meanwhile.
+            read_for_ms: config.max_round_ms.saturating_sub(environment.now_ms().saturating_sub(began_ms)),
             splits,
         }))
     }

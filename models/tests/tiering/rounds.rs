@@ -1,10 +1,12 @@
 //! What a tiering round does, and what it never does.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use futures::future::join;
 use models::contract::{
-    BucketId, Coordinator, FailureCode, Host, RoundEnd, Row, Store, TIERING_COMMIT_USER, TieredOffsets, Value,
+    BucketId, Coordinator, Environment, FailureCode, Host, RoundEnd, Row, Store, TIERING_COMMIT_USER, TieredOffsets,
+    Value,
 };
 
 use crate::faults::{CutOffAfterCommit, FaultyStore};
@@ -237,4 +239,36 @@ async fn coordinator_and_workers_together_keep_the_lake_fresh() {
     futures::future::select(std::pin::pin!(everyone), std::pin::pin!(writes)).await;
     assert_eq!(world.lake_rows().await, rows(0..20));
     assert!(world.snapshots().await > 2, "several rounds, not one at the end");
+}
+
+/// A clock that goes back whenever somebody looks.
+struct GoesBack {
+    inner: Rc<dyn Environment>,
+    shows_ms: Cell<u64>,
+}
+
+#[async_trait::async_trait(?Send)]
+impl Environment for GoesBack {
+    fn now_ms(&self) -> u64 {
+        self.shows_ms.set(self.shows_ms.get() - 1);
+        self.shows_ms.get()
+    }
+
+    async fn sleep_ms(&self, duration_ms: u64) {
+        self.inner.sleep_ms(duration_ms).await;
+    }
+
+    fn draw(&self, site: &str, subject: &str, occurrence: u64) -> u64 {
+        self.inner.draw(site, subject, occurrence)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_goes_back_in_the_middle_of_a_round_does_not_end_it() {
+    let mut world = World::new();
+    let table = world.create(&append_schema()).await;
+    world.put(&table, &rows(0..4)).await;
+    world.environment = Rc::new(GoesBack { inner: world.environment.clone(), shows_ms: Cell::new(1_000_000) });
+    assert_eq!(Setup::plain(&world).round(&world, &table, 1).await, RoundEnd::Finished);
+    assert_eq!(world.lake_rows().await, rows(0..4));
 }
