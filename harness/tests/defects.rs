@@ -41,6 +41,7 @@ const FOUND_BY: &[(Defect, &str)] = &[
     (Defect::EpochZero, "lifecycle"),
     (Defect::PinnedSnapshotCollected, "key-upsert-delete"),
     (Defect::LatestGoesBack, "key-upsert-delete"),
+    (Defect::RollbackIdReuse, "rollback"),
     (Defect::OffsetGoesBack, "network"),
     (Defect::SharedCommitUser, "lake-storage"),
     (Defect::OffsetsPropertyMissing, "append"),

@@ -45,6 +45,7 @@ const NOTICED: &[(&str, &str, Defect, &str)] = &[
     ("tag-creation", "maintenance", Defect::ExpiryIgnoresTag, "L10"),
     ("tag-deletion", "maintenance", Defect::TagTakesAll, "L10"),
     ("orphan-clean-up", "maintenance", Defect::OrphanCleanRaces, "L10"),
+    ("rollback", "rollback", Defect::RollbackIdReuse, "L8"),
 ];
 
 /// Lets a kind of fault strike in a plan without any.
@@ -76,7 +77,7 @@ const PLACED: &[(&str, &str, Defect, &str, Placing)] = &[
     }),
     // The coordinator does not hear of a holder that works.
     ("partition", "append", Defect::TwoHolders, "L3", |plan| {
-        let (from, to) = ("tiering-1".to_owned(), "coordinator".to_owned());
+        let (from, to) = ("tiering-1-planner".to_owned(), "coordinator".to_owned());
         now_and_then(plan, |at_ms| Fault::Partition {
             from: from.clone(),
             to: to.clone(),

@@ -109,6 +109,8 @@ defects! {
         "state that a first round still needs is collected, whoever has it leased";
     LatestGoesBack, "latest-goes-back", "L8", "fluss PR 2326",
         "readable and tiered are registered one after the other, and the older readable one shows as the newest";
+    RollbackIdReuse, "rollback-id-reuse", "L8", "inferred H7",
+        "after a rollback of the lake a number that is used again hides a commit";
     OffsetGoesBack, "offset-goes-back", "L8", "inferred H12",
         "a late registration overrides a newer offset";
     SharedCommitUser, "shared-commit-user", "L11", "fluss #4396",

@@ -54,6 +54,7 @@ points! {
     RoundRecoveredCommit, "round-recovered-commit", "a round found a commit that was never registered, and registered it";
     RoundAtSource, "round-at-source", "a round of a promoted table began behind its source snapshot";
     RoundBehindRegistered, "round-behind-registered", "a round found the lake behind what the store has registered";
+    RegistrationTakenBack, "registration-taken-back", "a round took back what was registered and then rolled back in the lake";
     RoundFromKeySnapshot, "round-from-key-snapshot", "a first round read the state of a bucket instead of its log";
     KeySnapshotLost, "key-snapshot-lost", "a round found that its snapshot of keys was collected";
     RoundEmpty, "round-empty", "a round found nothing new";
@@ -120,6 +121,7 @@ points! {
     // Maintenance.
     CompactionCommitted, "compaction-committed", "a compaction was committed";
     CompactionLost, "compaction-lost", "a compaction certainly committed nothing and deleted its files";
+    LakeRolledBack, "lake-rolled-back", "an operator went back to an older tiering snapshot";
     SnapshotsExpired, "snapshots-expired", "snapshots expired";
     TagDeleted, "tag-deleted", "a tag was deleted, and what only it kept";
     OrphansRemoved, "orphans-removed", "clean-up removed files that nothing had led to for long enough";

@@ -22,7 +22,8 @@ const TIERING_READER: &str = "tiering-reader";
 const COMMITTER: &str = "committer";
 
 /// The kinds of fault that are jobs of maintenance.
-const JOB_KINDS: [&str; 5] = ["compaction", "snapshot-expiry", "tag-creation", "tag-deletion", "orphan-clean-up"];
+const JOB_KINDS: [&str; 6] =
+    ["compaction", "snapshot-expiry", "tag-creation", "tag-deletion", "rollback", "orphan-clean-up"];
 
 /// One kind of fault at one step of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -27,6 +27,7 @@ pub const FAULT_KINDS: &[(&str, &str)] = &[
     ("snapshot-expiry", "maintenance lets old snapshots go, and the files that nothing else needs"),
     ("tag-creation", "maintenance gives the newest snapshot a name, which keeps its files"),
     ("tag-deletion", "maintenance deletes a tag, and what only it kept"),
+    ("rollback", "an operator goes back to an older tiering snapshot of a table, behind what the store has registered"),
     ("orphan-clean-up", "maintenance deletes files that nothing has led to for some time"),
     ("clock-jump", "a host's clock jumps, forward or back"),
     ("stale-list", "a reader's lists of the lake show what was there a while ago"),
@@ -83,6 +84,7 @@ mod tests {
             maintain(Job::ExpireSnapshots { at_least: 1, keep_ms: 1 }),
             maintain(Job::CreateTag { name: host() }),
             maintain(Job::DeleteTag { name: host() }),
+            maintain(Job::RollBack { commits: 1 }),
             maintain(Job::RemoveOrphans { older_than_ms: 1 }),
             Fault::ClockJump { host: host(), by_ms: -1, at_ms: 1 },
             Fault::StaleList { host: host(), at_ms: 1, for_ms: 1 },
@@ -103,7 +105,7 @@ mod tests {
         let others = others.iter().map(|fault| spelt(serde_json::to_value(fault).unwrap()));
         let (jobs, named): (Vec<_>, Vec<_>) =
             calls.chain(others).zip(kinds).partition(|(spelt, _)| spelt == "maintain");
-        assert_eq!(jobs.len(), 5);
+        assert_eq!(jobs.len(), 6);
         assert!(named.iter().all(|(spelt, kind)| spelt == kind), "{named:?}");
     }
 }

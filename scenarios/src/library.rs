@@ -13,6 +13,7 @@ const FILES: &[(&str, &str)] = &[
     ("network.toml", include_str!("../library/network.toml")),
     ("lake-storage.toml", include_str!("../library/lake-storage.toml")),
     ("maintenance.toml", include_str!("../library/maintenance.toml")),
+    ("rollback.toml", include_str!("../library/rollback.toml")),
     ("store-crash.toml", include_str!("../library/store-crash.toml")),
     ("freshness.toml", include_str!("../library/freshness.toml")),
     ("catalog.toml", include_str!("../library/catalog.toml")),

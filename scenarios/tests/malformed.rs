@@ -2,6 +2,7 @@
 
 use models::config::CompactorConfig;
 use models::contract::{DataType, Side};
+use models::maintenance::Job;
 use scenarios::library;
 use scenarios::plan::{Action, Fault, Plan, Step};
 use scenarios::scenario::Scenario;
@@ -326,6 +327,31 @@ fn clocks_and_stale_answers_have_their_hosts() {
             }),
             "expected ttl_ms to be from 1 to 60000, found 0",
         ),
+    ]);
+}
+
+#[test]
+fn a_rollback_that_takes_something_for_good_is_refused() {
+    let plan = scenarios::find("rollback").unwrap().plan(0);
+    let table = plan.tables[0].table.clone();
+    let with = |commits: u64, change: &dyn Fn(&mut Plan)| {
+        let mut plan = plan.clone();
+        let job = Job::RollBack { commits };
+        let fault = Fault::Maintain { table: table.clone(), job, at_ms: 1 };
+        plan.steps.push(Step { id: "s".to_owned(), action: Action::Fault(fault) });
+        change(&mut plan);
+        plan.validate().err().unwrap_or_default()
+    };
+    let tagged = |plan: &mut Plan| {
+        let job = Job::CreateTag { name: "t".to_owned() };
+        let fault = Fault::Maintain { table: table.clone(), job, at_ms: 1 };
+        plan.steps.push(Step { id: "tag".to_owned(), action: Action::Fault(fault) });
+    };
+    assert_eq!(with(1, &|_| ()), "");
+    assert_each(&[
+        (with(0, &|_| ()), "expected commits to be at least 1, found 0"),
+        (with(1, &|plan| plan.system.store.log_ttl_ms = Some(1_000)), "where the log cannot fill the lake again"),
+        (with(1, &tagged), "or where somebody needs what goes"),
     ]);
 }
 

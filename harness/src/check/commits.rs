@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use models::contract::{Output, Statement};
 
-use super::index::{Index, Operation};
-use super::table::{LakeSnapshot, Table};
+use super::index::{Index, NEVER, Operation};
+use super::table::{LakeSnapshot, Registration, Table};
 use super::{Docket, prose};
 
 /// Commits of Paimon's batch writers all bear this identifier, so it tells none of them apart.
@@ -140,11 +140,14 @@ fn adds_its_rows(table: &Table, position: usize, operation: &Operation, snapshot
     });
 }
 
-/// What was registered is in the chain.
+/// What was registered is in the chain, unless the chain was rolled back since.
 fn registered_in_chain(table: &Table, docket: &mut Docket) {
     let (Some(first), Some(last)) = (table.snapshots.first(), table.snapshots.last()) else { return };
     let (first_id, last_id) = (first.seen.snapshot_id, last.seen.snapshot_id);
-    for registration in table.registrations.iter().filter(|registration| registration.snapshot_id >= first_id) {
+    let stands = |registration: &&Registration| {
+        registration.snapshot_id >= first_id && !table.is_rolled_back_within(registration.at.n, NEVER)
+    };
+    for registration in table.registrations.iter().filter(stands) {
         docket.judged("L11", 1);
         if table.snapshot(registration.snapshot_id).is_none() {
             docket.violated("L11", vec![registration.at.n], || {

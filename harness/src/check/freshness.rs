@@ -50,10 +50,14 @@ fn lake(index: &Index, table: &Table, docket: &mut Docket) {
         if table.timeline.mode.during(0, read.answered.n) != Known::Yes {
             continue;
         }
+        // A rollback takes rows back that tiering brings again: for them all begins anew.
+        let undone = table.rollbacks.iter().rev().find(|rollback| rollback.from.n < read.answered.n);
+        let since_ms = undone.map_or(0, |rollback| rollback.to.at_ms);
         let binds = |write: &Write| {
+            let since_ms = write.acked_at_ms.max(since_ms);
             write.route != Route::Unknown
                 && write.acked_n < read.invoked.n
-                && must_show_from(index, write.acked_at_ms).is_some_and(|from_ms| from_ms <= read.invoked.at_ms)
+                && must_show_from(index, since_ms).is_some_and(|from_ms| from_ms <= read.invoked.at_ms)
         };
         let judged = permitted::compare(table, read, content, binds, |missed| {
             docket.violated("F2", missed.events(index, table, read), || {
@@ -219,7 +223,7 @@ fn may_be_deleted(table: &Table, write: u32, read: &Read) -> bool {
         .any(|other| other.row.is_none() && other.invoked_n < read.answered.n && other.acked_n >= write.invoked_n)
 }
 
-/// F4: base reads never go back in snapshot order, in real time.
+/// F4: base reads never go back in snapshot order, in real time. A rollback lets them begin anew.
 fn snapshots_go_forward(index: &Index, table: &Table, docket: &mut Docket) {
     let until_n = table.disturbance.structure_from_n;
     let chosen = |read: &&Read| !read.real_time && !read.historic && read.answered.n < until_n;
@@ -239,8 +243,10 @@ fn snapshots_go_forward(index: &Index, table: &Table, docket: &mut Docket) {
     let mut answered = by_answer.into_iter().peekable();
     let mut newest: Option<(&Read, Option<u64>)> = None;
     for (read, snapshot_id) in reads {
+        newest = newest.filter(|(earlier, _)| !table.is_rolled_back_within(earlier.invoked.n, read.answered.n));
         while let Some((earlier, seen)) = answered.next_if(|(earlier, _)| earlier.answered.n < read.invoked.n) {
-            if newest.is_none_or(|(_, newest)| seen > newest) {
+            let is_undone = table.is_rolled_back_within(earlier.invoked.n, read.answered.n);
+            if !is_undone && newest.is_none_or(|(_, newest)| seen > newest) {
                 newest = Some((earlier, seen));
             }
         }

@@ -8,7 +8,7 @@ use super::index::{Index, NEVER};
 use super::known_log::{Bucket, BucketLog, LogExtent};
 use super::table::{LakeSnapshot, Registration, Table, offset_in};
 use super::timeline::Known;
-use super::{Docket, prose};
+use super::{Docket, prose, rollback};
 
 /// Judges L6, L8, L9 and L16.
 pub fn judge(index: &Index, docket: &mut Docket) {
@@ -16,6 +16,7 @@ pub fn judge(index: &Index, docket: &mut Docket) {
         lake_meets_log(index, table, docket);
         registered_as_committed(table, docket);
         offsets_grow(table, docket);
+        rollback::judge(index, table, docket);
         log_kept(index, table, docket);
     }
 }
@@ -118,7 +119,7 @@ fn repeated_range(table: &Table, before: &LakeSnapshot, snapshot: &LakeSnapshot,
 }
 
 /// Buckets whose offset is lower in the later offsets: bucket, earlier and later offset. Absent counts as 0.
-fn fallen<'o>(
+pub(super) fn fallen<'o>(
     earlier: Option<&'o [ObservedOffset]>,
     later: Option<&'o [ObservedOffset]>,
 ) -> impl Iterator<Item = (Bucket<'o>, u64, u64)> {
@@ -130,12 +131,14 @@ fn fallen<'o>(
     })
 }
 
-/// L6: the offsets that are registered with a snapshot are those that the snapshot carries.
+/// L6: the offsets that are registered with a snapshot are those that the snapshot carries. Of a snapshot that may have
+/// been rolled back since nothing is known but its id, which may be another's by now.
 fn registered_as_committed(table: &Table, docket: &mut Docket) {
     if !table.has_one_chain() {
         return;
     }
-    for registration in &table.registrations {
+    let stands = |registration: &&Registration| !table.is_rolled_back_within(registration.at.n, NEVER);
+    for registration in table.registrations.iter().filter(stands) {
         let Some(snapshot) = table.snapshot(registration.snapshot_id) else { continue };
         let Some(carried) = snapshot.seen.offsets.as_deref() else { continue };
         docket.judged("L6", 1);
@@ -158,7 +161,9 @@ fn registered_as_committed(table: &Table, docket: &mut Docket) {
     }
 }
 
-/// L8: tiered offsets and registered snapshot ids never go back, and readable never passes tiered.
+/// L8: between rollbacks, tiered offsets and registered snapshot ids never go back; readable never passes tiered. After a
+/// rollback what is registered may be gone from the lake, so it may go back once, to what the rollback left: L6 and L11
+/// hold it to that.
 fn offsets_grow(table: &Table, docket: &mut Docket) {
     for registration in &table.registrations {
         docket.judged("L8", 1);
@@ -174,8 +179,16 @@ fn offsets_grow(table: &Table, docket: &mut Docket) {
             });
         }
     }
+    let mut explained: Option<u64> = None;
     for pair in table.registrations.windows(2).filter(|pair| pair[0].table_id == pair[1].table_id) {
         let (before, after) = (&pair[0], &pair[1]);
+        let undone = table.rollbacks.iter().rev().find(|rollback| rollback.from.n < after.at.n);
+        let goes_back = after.snapshot_id <= before.snapshot_id
+            || fallen(Some(before.offsets), Some(after.offsets)).next().is_some();
+        if let Some(undone) = undone.filter(|undone| goes_back && explained != Some(undone.from.n)) {
+            explained = Some(undone.from.n);
+            continue;
+        }
         if after.snapshot_id < before.snapshot_id {
             docket.violated("L8", vec![before.at.n, after.at.n], || {
                 format!(

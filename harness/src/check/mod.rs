@@ -33,6 +33,7 @@ mod prose;
 mod readable;
 mod recreated;
 mod rejection;
+mod rollback;
 mod routing;
 mod sides;
 mod store_access;

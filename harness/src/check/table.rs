@@ -11,6 +11,7 @@ use super::content::{Content, Recogniser};
 use super::disturbance::Disturbance;
 use super::index::{Fate, Index, NEVER, Operation, Point, table_of};
 use super::known_log::{Bucket, KnownLog, LogExtent};
+use super::rollback::{Rollback, rollbacks};
 use super::timeline::{self, Fact, Known, Timeline};
 use super::writes::{Write, Writes, typed};
 
@@ -48,6 +49,8 @@ pub struct Table<'h> {
     pub definers: Vec<usize>,
     /// Whether our reader read all its files after the run and found nothing wrong, so that `snapshots` is its chain.
     pub files_are_sound: bool,
+    /// When the lake's chain was rolled back, in order.
+    pub rollbacks: Vec<Rollback>,
 }
 
 /// Which keys a read is about.
@@ -262,7 +265,13 @@ impl<'h> Table<'h> {
             in_store,
             definers,
             files_are_sound,
+            rollbacks: rollbacks(index.history, path),
         }
+    }
+
+    /// Whether the lake was rolled back at some moment between these two ordinals, inclusive.
+    pub fn is_rolled_back_within(&self, from_n: u64, to_n: u64) -> bool {
+        self.rollbacks.iter().any(|rollback| rollback.from.n <= to_n && rollback.to.n >= from_n)
     }
 
     /// Whether it is a primary-key table.

@@ -253,11 +253,14 @@ impl<'h> View<'_, 'h> {
     fn is_of_one_snapshot(&self, scan: &Read, part: &Read) -> bool {
         let Some(Some(snapshot_id)) = scan.snapshot else { return false };
         if let Some(other) = part.snapshot {
-            return other == Some(snapshot_id);
+            // After a rollback the same id may be another snapshot.
+            let (from_n, to_n) = (scan.invoked.n.min(part.invoked.n), scan.answered.n.max(part.answered.n));
+            return other == Some(snapshot_id) && !self.table.is_rolled_back_within(from_n, to_n);
         }
         let stale = |(from_ms, to_ms): &(u64, u64)| scan.invoked.at_ms <= *to_ms && part.answered.at_ms >= *from_ms;
         if scan.answered.n > part.invoked.n
             || self.table.disturbance.replaced_from_n != NEVER
+            || self.table.is_rolled_back_within(scan.invoked.n, NEVER)
             || self.index.stale_windows.iter().any(stale)
             || !self.table.files_are_sound
         {

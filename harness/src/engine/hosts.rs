@@ -23,6 +23,8 @@ pub struct HostState {
     changed: Notify,
     /// By how much its clock is ahead of the true time. A restart does not mend it.
     clock_ahead_ms: Cell<i64>,
+    /// How many of its requests are on their way or could still have an effect.
+    requests: Cell<u64>,
     part: RefCell<Option<Rc<dyn Host>>>,
 }
 
@@ -37,6 +39,7 @@ impl HostState {
             killed: RefCell::default(),
             changed: Notify::new(),
             clock_ahead_ms: Cell::new(0),
+            requests: Cell::new(0),
             part: RefCell::new(None),
         })
     }
@@ -69,6 +72,21 @@ impl HostState {
     /// Whether it is alive (it may be paused).
     pub fn is_up(&self) -> bool {
         self.up.get()
+    }
+
+    /// One more of its requests is on its way.
+    pub fn request_sent(&self) {
+        self.requests.set(self.requests.get() + 1);
+    }
+
+    /// One of them can have no effect any more.
+    pub fn request_ended(&self) {
+        self.requests.set(self.requests.get() - 1);
+    }
+
+    /// Whether no request of this host, of any of its incarnations, is on its way or could still have an effect.
+    pub fn is_quiet(&self) -> bool {
+        self.requests.get() == 0
     }
 
     /// Counts restarts.

@@ -6,11 +6,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use futures::future::select;
 use models::contract::{Environment, Host, TablePath};
 use models::maintenance::{Job, Maintenance, Progress};
+use models::paimon::LakeAccess;
 use models::points::Point;
-use scenarios::plan::calls::MAINTENANCE;
+use scenarios::plan::calls::{COORDINATOR, MAINTENANCE, tiering_worker};
 use tokio::sync::Notify;
 
 use super::builder::Builder;
@@ -18,6 +20,9 @@ use super::environment::SimulatedEnvironment;
 use super::hosts::HostState;
 use super::network::{Network, Scope};
 use super::observer::Observer;
+
+/// For how long an operator stops tiering to roll a table back, at most; without success that time it is tried again.
+const STOPPED_MS: u64 = 400;
 
 /// The pause before a job that failed without a clear outcome is done again.
 const RETRY_MS: u64 = 100;
@@ -41,6 +46,8 @@ pub struct MaintenanceHost {
     network: Rc<Network>,
     observer: Rc<Observer>,
     maintenance: Maintenance,
+    /// The same without ports: what an operator does by hand while all is still.
+    by_hand: Maintenance,
     environment: Rc<SimulatedEnvironment>,
     scope: Rc<Scope>,
     /// What is left to do, in the order in which it was asked for; durable.
@@ -59,10 +66,12 @@ impl MaintenanceHost {
         let state = HostState::new(MAINTENANCE);
         let scope = Scope::new(network.seed(), MAINTENANCE);
         let lake = builder.lake(&state, MAINTENANCE, &scope);
+        let outside = LakeAccess { objects: builder.objects.clone(), ..lake.clone() };
         let host = Rc::new(Self {
             network: network.clone(),
             observer: observer.clone(),
             maintenance: Maintenance::new(lake, builder.store(&state, MAINTENANCE, &scope)),
+            by_hand: Maintenance::new(outside, builder.store.clone()),
             environment: SimulatedEnvironment::new(network, &state),
             scope,
             tasks: RefCell::default(),
@@ -110,6 +119,35 @@ impl MaintenanceHost {
         }
     }
 
+    /// Rolls a table back as an operator must: tiering is stopped, and nothing is done before all that could still reach
+    /// the lake or the registry has come to its end. Then it is done at once, in no time. `false` if that did not come
+    /// in time. When all is healed, nobody rolls anything back any more.
+    async fn roll_back(&self, task: &Task) -> bool {
+        let tasks_of =
+            |worker: u32| Some(self.network.hosts_of(&tiering_worker(worker))).filter(|tasks| !tasks.is_empty());
+        let workers: Vec<_> = (1..).map_while(tasks_of).flatten().collect();
+        workers.iter().for_each(|task| self.network.crash(task, STOPPED_MS));
+        let others: Vec<_> = [COORDINATOR, MAINTENANCE].iter().filter_map(|host| self.network.host(host)).collect();
+        for _ in 0..STOPPED_MS {
+            if self.network.is_healed() {
+                return true;
+            }
+            let is_still = workers.iter().all(|task| !task.is_up() && task.is_quiet());
+            if is_still && others.iter().all(|host| host.is_quiet()) {
+                let target: Rc<str> = Rc::from(task.table.to_string());
+                // What is registered by now was registered before.
+                self.observer.sample(false);
+                self.network.begin_window(task.job.name(), &target);
+                let done = self.by_hand.perform(&task.job, &task.table, self.number.get()).now_or_never();
+                self.observer.rolled_back(&task.table);
+                self.network.end_window(task.job.name(), &target);
+                return done.is_some_and(|done| done.is_ok());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        false
+    }
+
     async fn perform(&self, mut task: Task) {
         let number = self.number.get() + 1;
         self.number.set(number);
@@ -119,6 +157,11 @@ impl MaintenanceHost {
         task.tries += 1;
         self.keep(&task.id, Some(task.clone()));
         self.scope.enter(&format!("{}/{}", task.id, task.tries));
+        if matches!(task.job, Job::RollBack { .. }) {
+            let again = Task { due_ms: self.network.now_ms() + STOPPED_MS + RETRY_MS, ..task.clone() };
+            let is_done = self.roll_back(&task).await;
+            return self.keep(&task.id, (!is_done).then_some(again));
+        }
         if task.job.removes_snapshots() {
             self.observer.keep_snapshots(&task.table);
         }

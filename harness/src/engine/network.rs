@@ -403,7 +403,12 @@ impl Network {
             callee: edge.callee.clone(),
             part: edge.part.clone(),
         };
-        self.spawn(journey.travel(parcel, request, deliver, answer));
+        let caller = edge.caller.clone();
+        caller.request_sent();
+        self.spawn(async move {
+            journey.travel(parcel, request, deliver, answer).await;
+            caller.request_ended();
+        });
         let outcome = match tokio::time::timeout_at(deadline, answered).await {
             Ok(Ok(outcome)) => outcome,
             lost => {

@@ -32,6 +32,8 @@ pub struct Observer {
     seen: RefCell<BTreeMap<TablePath, Observation>>,
     /// The snapshots that were read before the run ended, since they were about to go.
     kept: RefCell<BTreeSet<(TablePath, u64)>>,
+    /// The tables that were rolled back in the lake.
+    rolled_back: RefCell<BTreeSet<TablePath>>,
 }
 
 impl Observer {
@@ -44,6 +46,7 @@ impl Observer {
             tables,
             seen: RefCell::default(),
             kept: RefCell::default(),
+            rolled_back: RefCell::default(),
         })
     }
 
@@ -102,8 +105,27 @@ impl Observer {
         }
     }
 
+    /// A table was rolled back: what is registered may be what the lake no longer has.
+    pub fn rolled_back(&self, table: &TablePath) {
+        self.rolled_back.borrow_mut().insert(table.clone());
+    }
+
+    /// Whether what the store has registered is a snapshot of the lake, with its own offsets.
+    fn is_in_lake(&self, path: &TablePath) -> bool {
+        let now = self.store.observe(path);
+        let found = at_once(async {
+            let table = PaimonTable::open(&self.lake, path).await?;
+            let snapshot = table.snapshot(now.lake_snapshot_id.unwrap_or_default()).await?;
+            Ok(offsets_of(&snapshot, table.schema())?.map(|(_, offsets)| observed(&offsets, table.schema())))
+        });
+        found.is_ok_and(|offsets| offsets == now.tiered)
+    }
+
     /// Whether everything in every log is in the lake, can be read there, and is registered as such.
     pub fn all_readable(&self) -> bool {
+        if !self.rolled_back.borrow().iter().all(|table| self.is_in_lake(table)) {
+            return false;
+        }
         self.tables.iter().all(|table| {
             let now = self.store.observe(table);
             let readable: BTreeMap<_, _> =

@@ -155,6 +155,9 @@ pub struct LakeRegistration {
     pub tiered: LakeSnapshot,
     /// What a union read may use from then on.
     pub readable: ReadableSnapshot,
+    /// What is registered and no longer in the lake, because it was rolled back there: this takes its place, and then may
+    /// be older and contain less. `None`: nothing goes back.
+    pub instead_of: Option<LakeSnapshot>,
 }
 
 /// Which snapshot a union read may use.
@@ -170,17 +173,20 @@ pub enum ReadableSnapshot {
 
 impl From<LakeSnapshot> for LakeRegistration {
     fn from(tiered: LakeSnapshot) -> Self {
-        Self { tiered, readable: ReadableSnapshot::Tiered }
+        Self { tiered, readable: ReadableSnapshot::Tiered, instead_of: None }
     }
 }
 
 impl Hash for LakeRegistration {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { tiered, readable } = self;
+        let Self { tiered, readable, instead_of } = self;
         tiered.hash(state);
         // In the ordinary case the two are one, and hash as one.
         if *readable != ReadableSnapshot::Tiered {
             readable.hash(state);
+        }
+        if instead_of.is_some() {
+            instead_of.hash(state);
         }
     }
 }
@@ -284,7 +290,8 @@ pub trait Store {
 
     /// Records that a lake snapshot contains the log up to these offsets, and which one can be read. An older snapshot
     /// id, any offset that would go back, and one that would be readable before it is tiered, is refused as `rejected`
-    /// (L8); repeating the newest one is a success without effect, and an older readable snapshot changes nothing.
+    /// (L8); repeating the newest one is a success without effect, and an older readable snapshot changes nothing. Only
+    /// who names what is registered now, because the lake no longer has it, may register less.
     async fn register_lake_snapshot(&self, table_id: TableId, registration: LakeRegistration) -> Result<(), Failure>;
 
     /// Opens a staging area for the state of a disabled key table that nobody has written to; `rejected` otherwise.

@@ -29,6 +29,12 @@ pub enum Job {
         /// The name.
         name: String,
     },
+    /// What came after an older tiering snapshot is undone (L8). Nobody may write to the table meanwhile, which is the
+    /// business of whoever asks. If there are too few tiering snapshots, nothing happens.
+    RollBack {
+        /// So many of the newest tiering snapshots go, with all that came after the one before them; at least 1.
+        commits: u64,
+    },
     /// Files go that nothing led to for so long.
     RemoveOrphans {
         /// In milliseconds.
@@ -44,6 +50,7 @@ impl Job {
             Self::ExpireSnapshots { .. } => "snapshot-expiry",
             Self::CreateTag { .. } => "tag-creation",
             Self::DeleteTag { .. } => "tag-deletion",
+            Self::RollBack { .. } => "rollback",
             Self::RemoveOrphans { .. } => "orphan-clean-up",
         }
     }

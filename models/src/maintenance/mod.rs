@@ -14,6 +14,7 @@ use std::rc::Rc;
 use crate::contract::{Failure, FailureCode, LakeSnapshot, Store, TIERING_COMMIT_USER, TablePath};
 use crate::paimon::{
     CommitMode, CommitRequest, CompactionKind, LakeAccess, OrphansSeen, PaimonTable, Precondition, Retained, Retention,
+    RollbackTarget,
 };
 use crate::points::Point;
 
@@ -70,6 +71,7 @@ impl Maintenance {
                 }
                 Ok(Progress::Done)
             }
+            Job::RollBack { commits } => self.roll_back(&table, *commits).await,
             Job::RemoveOrphans { older_than_ms } => self.remove_orphans(&table, path, *older_than_ms).await,
         }
     }
@@ -138,6 +140,27 @@ impl Maintenance {
         // Where nothing can be read yet, what comes to be readable is worked out from the whole chain.
         let id = |snapshot: Option<LakeSnapshot>| snapshot.map_or(0, |snapshot| snapshot.snapshot_id);
         Ok(Some(id(registered.tiered).min(id(registered.readable))))
+    }
+
+    async fn roll_back(&self, table: &PaimonTable, commits: u64) -> Result<Progress, Failure> {
+        let user = TIERING_COMMIT_USER;
+        let Some(newest) = table.latest_snapshot().await.map_err(Failure::made_definite)? else {
+            return Ok(Progress::Done);
+        };
+        let found = table.newest_snapshot_of_user(&newest, user).await.map_err(Failure::made_definite)?;
+        let Some(mut target) = found else { return Ok(Progress::Done) };
+        for _ in 0..commits {
+            let before = match table.snapshot(target.id - 1).await {
+                Err(failure) if failure.code == FailureCode::NotFound => return Ok(Progress::Done),
+                before => before.map_err(Failure::made_definite)?,
+            };
+            let found = table.newest_snapshot_of_user(&before, user).await.map_err(Failure::made_definite)?;
+            let Some(found) = found else { return Ok(Progress::Done) };
+            target = found;
+        }
+        table.rollback_to(&RollbackTarget::Snapshot(target.id)).await?;
+        self.lake.environment.reached(Point::LakeRolledBack);
+        Ok(Progress::Done)
     }
 
     /// Looks twice: the time between the looks is the least age of what goes.

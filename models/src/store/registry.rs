@@ -1,7 +1,8 @@
 //! The registered lake snapshots of one table: what of the log the lake contains, and what of it can be read.
 //!
-//! They only ever move forward (L8). The readable one is what retention may trust (L9) and, where readers skip what is
-//! new, where the union read changes over from the lake to the log (L6). This module must never know the lake.
+//! They only ever move forward (L8), unless the lake was rolled back. The readable one is what retention may trust (L9)
+//! and, where readers skip what is new, where the union read changes over from the lake to the log (L6). This module must
+//! never know the lake.
 
 use crate::contract::{Failure, LakeRegistration, LakeSnapshot, ReadableSnapshot, RegisteredSnapshots};
 use crate::defects::{Defect, Defects};
@@ -42,9 +43,13 @@ impl Registry {
     /// Records a snapshot, and what can be read from now on. Repeating the newest one is a success without effect, so
     /// that an answer that was lost can be asked for again; anything that would go back is `rejected` (L8). A readable
     /// snapshot that is older than the one that is known says nothing new, and stays out: two rounds may tell theirs
-    /// in any order.
+    /// in any order. What is registered gives way to less only if it is named as the one that the lake no longer has, so
+    /// that no answer that comes late can take anything back.
     pub fn register(&mut self, registration: LakeRegistration, defects: &Defects) -> Result<(), Failure> {
-        let LakeRegistration { tiered, readable } = registration;
+        let LakeRegistration { tiered, readable, instead_of } = registration;
+        if instead_of.is_some() && self.tiered == instead_of {
+            *self = Self::default();
+        }
         let (is_apart, readable) = match readable {
             ReadableSnapshot::Tiered => (false, Some(tiered.clone())),
             ReadableSnapshot::Unchanged => (false, None),
@@ -154,15 +159,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn only_what_is_registered_now_gives_way_to_less() {
+        let (older, newest) = (snapshot(2, &[(0, 3)]), snapshot(4, &[(0, 9)]));
+        let instead_of = |undone: &LakeSnapshot| LakeRegistration {
+            instead_of: Some(undone.clone()),
+            ..LakeRegistration::from(older.clone())
+        };
+        let mut registry = registry_with(&newest);
+        let failure = registry.register(instead_of(&snapshot(4, &[(0, 8)])), &Defects::none()).unwrap_err();
+        assert_eq!((failure.code, registry.tiered()), (FailureCode::Rejected, Some(&newest)), "another of that number");
+        let left = RegisteredSnapshots { tiered: Some(older.clone()), readable: Some(older.clone()) };
+        registry.register(instead_of(&newest), &Defects::none()).unwrap();
+        assert_eq!(registry.snapshots(), left);
+        registry.register(instead_of(&newest), &Defects::none()).unwrap();
+        assert_eq!(registry.snapshots(), left, "repeating it is a success");
+        registry.register(snapshot(3, &[(0, 4)]).into(), &Defects::none()).unwrap();
+        assert!(registry.register(instead_of(&newest), &Defects::none()).is_err(), "too late");
+    }
+
     fn apart(tiered: &LakeSnapshot, readable: &LakeSnapshot) -> LakeRegistration {
-        LakeRegistration { tiered: tiered.clone(), readable: ReadableSnapshot::Other(readable.clone()) }
+        let readable = ReadableSnapshot::Other(readable.clone());
+        LakeRegistration { tiered: tiered.clone(), readable, instead_of: None }
     }
 
     #[test]
     fn readable_is_behind_tiered_and_catches_up() {
         let mut registry = Registry::default();
         let (first, compacted, second) = (snapshot(1, &[(0, 5)]), snapshot(2, &[(0, 5)]), snapshot(3, &[(0, 9)]));
-        let unread = LakeRegistration { tiered: first.clone(), readable: ReadableSnapshot::Unchanged };
+        let readable = ReadableSnapshot::Unchanged;
+        let unread = LakeRegistration { tiered: first.clone(), readable, instead_of: None };
         registry.register(unread, &Defects::none()).unwrap();
         assert_eq!(registry.snapshots(), RegisteredSnapshots { tiered: Some(first), readable: None });
         registry.register(apart(&second, &compacted), &Defects::none()).unwrap();

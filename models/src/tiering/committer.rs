@@ -134,7 +134,7 @@ impl Committer {
         let registrar =
             Registrar { store: &**store, environment: &**environment, poll_interval_ms: config.poll_interval_ms };
         let tiered = LakeSnapshot { snapshot_id, offsets };
-        let registration = LakeRegistration { tiered, readable: plan.readable.clone() };
+        let registration = LakeRegistration { tiered, readable: plan.readable.clone(), instead_of: None };
         let registered = registrar.register(plan.table_id(), registration).await;
         registered.map_err(Failure::made_indefinite)
     }

@@ -192,7 +192,7 @@ impl Planner {
         readable: ReadableSnapshot,
     ) -> Result<(), Failure> {
         if let (Some(tiered), ReadableSnapshot::Other(_)) = (tiered, &readable) {
-            registrar.register(table_id, LakeRegistration { tiered, readable }).await?;
+            registrar.register(table_id, LakeRegistration { tiered, readable, instead_of: None }).await?;
             self.parts.environment.reached(Point::ReadableAlone);
         }
         Ok(())

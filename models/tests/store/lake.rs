@@ -56,7 +56,7 @@ async fn retention_takes_whole_batches_below_the_readable_offset_once_they_are_o
 async fn old_log_behind_a_readable_snapshot(store: &InMemoryStore) -> Option<(u64, u64)> {
     let table = three_batches(store).await;
     let readable = ReadableSnapshot::Other(snapshot(2, &[(0, 3)]));
-    let registration = LakeRegistration { tiered: snapshot(3, &[(0, 5)]), readable };
+    let registration = LakeRegistration { tiered: snapshot(3, &[(0, 5)]), readable, instead_of: None };
     store.register_lake_snapshot(table, registration).await.unwrap();
     let_log_grow_old(store).await;
     ends(store, table).await

@@ -10,5 +10,6 @@ mod key_snapshots;
 mod lifecycle;
 mod maintenance;
 mod readable;
+mod rollback;
 mod rounds;
 mod tasks;

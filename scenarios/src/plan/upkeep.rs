@@ -7,6 +7,9 @@
 //!   snapshot, and nothing tells how long; so is one of a promoted table, whose history is not in the log. Then nothing
 //!   expires.
 //! * Clean-up spares what is younger than the longest commit, held up by all that goes wrong on its way.
+//! * A rollback of the lake takes nothing that the log does not have: the log is not cut, and nothing but tiering and
+//!   compaction commits to the lake before all is drained. No deletion vectors, since the compactor cannot be stopped; no
+//!   tag or expiry beside it, which would be about snapshots that go.
 //! * A tag's name is used once.
 
 use std::collections::BTreeSet;
@@ -16,7 +19,7 @@ use models::contract::{Statement, TablePath};
 use models::maintenance::Job;
 
 use super::calls::{COORDINATOR, LAKE, MAINTENANCE, METASTORE, STORE, TIERING};
-use super::{Bystander, CallAddress, CallFault, Fault, Plan};
+use super::{Bystander, CallAddress, CallFault, Fault, Phase, Plan, leaves_the_lake_alone};
 
 /// The least age of what clean-up of a table may delete beside these faults: the longest that a file waits for its
 /// commit.
@@ -122,6 +125,18 @@ impl Plan {
                 }
                 Err(format!("expected a tag's name of lower-case letters, digits and `-`, found `{name}`"))
             }
+            Job::RollBack { commits } => {
+                if *commits == 0 {
+                    return Err("expected commits to be at least 1, found 0".to_owned());
+                }
+                if !self.may_roll_back(table) {
+                    return Err(format!(
+                        "expected no rollback of {table} where the log cannot fill the lake again (it is cut, or others \
+                         than tiering write to the lake), or where somebody needs what goes, found one"
+                    ));
+                }
+                Ok(())
+            }
             Job::ExpireSnapshots { at_least, keep_ms } => {
                 if *at_least == 0 {
                     return Err("expected at_least to be at least 1, found 0".to_owned());
@@ -143,6 +158,24 @@ impl Plan {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a rollback takes nothing for good, and nobody needs what goes.
+    fn may_roll_back(&self, table: &TablePath) -> bool {
+        let faults = || self.faults().map(|(_, fault)| fault);
+        let of_table = |job_of: &TablePath, job: &Job| {
+            job_of == table && matches!(job, Job::ExpireSnapshots { .. } | Job::CreateTag { .. })
+        };
+        let mut jobs = faults().filter_map(|fault| match fault {
+            Fault::Maintain { table, job, .. } => Some((table, job)),
+            _ => None,
+        });
+        let mut before_drained = self.statements().filter(|(_, planned)| planned.phase != Phase::Drained);
+        let disturbs = |statement: &Statement| statement.table() == table && !leaves_the_lake_alone(statement);
+        may_expire_snapshots(&self.system, faults())
+            && !self.compacted_tables().any(|compacted| compacted == table)
+            && !jobs.any(|(job_of, job)| of_table(job_of, job))
+            && !before_drained.any(|(_, planned)| disturbs(&planned.statement))
     }
 
     fn is_promoted(&self, table: &TablePath) -> bool {

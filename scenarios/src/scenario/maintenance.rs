@@ -47,6 +47,8 @@ pub enum JobKind {
     CreateTag,
     /// One of the names that this group may have given goes.
     DeleteTag,
+    /// The newest tiering snapshots are undone.
+    RollBack,
     /// Files that nothing leads to go.
     RemoveOrphans,
 }
@@ -59,6 +61,7 @@ impl JobKind {
             Self::ExpireSnapshots => "snapshot-expiry",
             Self::CreateTag => "tag-creation",
             Self::DeleteTag => "tag-deletion",
+            Self::RollBack => "rollback",
             Self::RemoveOrphans => "orphan-clean-up",
         }
     }

@@ -11,6 +11,8 @@ use crate::scenario::{JobKind, MaintenanceNemesis};
 
 /// The most snapshots that an expiry keeps at least.
 const MOST_KEPT: u64 = 3;
+/// The most tiering commits that one rollback undoes.
+const MOST_UNDONE: u64 = 5;
 /// Limits of time are up to so much longer than they must be.
 const SPARE_MS: u64 = 400;
 
@@ -51,7 +53,7 @@ pub(super) fn jobs(run: &Run<'_>, faults: &[Step]) -> Vec<Step> {
 fn job(run: &Run<'_>, group: &MaintenanceNemesis, id: &str, place: Place, faults: &[&Fault]) -> Option<Fault> {
     let table = place.pick("table", 0, &run.tables)?.path.clone();
     let may_expire = may_expire_snapshots(&run.system, faults.iter().copied());
-    let allowed = |job: JobKind| job != JobKind::ExpireSnapshots || may_expire;
+    let allowed = |job: JobKind| ![JobKind::ExpireSnapshots, JobKind::RollBack].contains(&job) || may_expire;
     let kinds: Vec<_> = group.jobs.iter().filter(|one| allowed(one.job)).map(|one| (one.weight, one.job)).collect();
     let spare_ms = place.between_inclusive("spare", 0, 0, SPARE_MS);
     let job = match place.pick_weighted("job", 0, &kinds).copied().unwrap_or(JobKind::Compact) {
@@ -66,6 +68,7 @@ fn job(run: &Run<'_>, group: &MaintenanceNemesis, id: &str, place: Place, faults
             let number = place.between_inclusive("tag", 0, 1, group.count.most.max(1));
             Job::DeleteTag { name: format!("{}-{number}", group.name) }
         }
+        JobKind::RollBack => Job::RollBack { commits: place.between_inclusive("commits", 0, 1, MOST_UNDONE) },
         JobKind::RemoveOrphans => {
             let least_ms = least_orphan_age_ms(&run.system, &table, faults.iter().copied());
             Job::RemoveOrphans { older_than_ms: least_ms + spare_ms }

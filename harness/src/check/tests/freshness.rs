@@ -145,6 +145,20 @@ fn f4_base_reads_never_go_back_in_real_time() {
 }
 
 #[test]
+fn f4_base_reads_begin_anew_after_a_rollback_and_only_then() {
+    let reads = |before: &[u64], after: &[u64]| {
+        let mut story = Story::append();
+        before.iter().for_each(|id| _ = story.base(Some(*id), &[]));
+        story.rollback("start").rollback("end");
+        after.iter().for_each(|id| _ = story.base(Some(*id), &[]));
+        story
+    };
+    reads(&[3], &[1, 2]).holds("F4");
+    reads(&[3, 1], &[]).violates("F4");
+    reads(&[3], &[2, 1]).violates("F4");
+}
+
+#[test]
 fn samples_tell_how_long_a_write_was_missed_and_when_it_reached_the_lake() {
     let mut story = Story::append();
     story.write(&[(1, 10)]);

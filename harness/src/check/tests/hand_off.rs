@@ -124,6 +124,35 @@ fn l8_nothing_that_is_registered_goes_back() {
     Story::append().says_nothing("L8");
 }
 
+/// Two commits, a rollback of the second, and a third that has its number again.
+fn rolled_back(registered_last: &[(u64, u64)]) -> Story {
+    let mut story = Story::append();
+    story.registered(1, 3, 3).registered(2, 5, 5).rollback("start").rollback("end");
+    registered_last.iter().for_each(|(id, offset)| _ = story.registered(*id, *offset, *offset));
+    story.event(json!({"event": "phase", "phase": "healed"}));
+    story.tiered(1, 3, 1, &[], &[]).tiered(2, 4, 50, &[], &[]);
+    story
+}
+
+#[test]
+fn l8_what_is_registered_goes_back_with_a_rollback_and_once() {
+    rolled_back(&[(1, 3), (2, 4)]).holds("L8");
+    rolled_back(&[(2, 4)]).holds("L8");
+    rolled_back(&[(1, 3), (2, 4), (1, 3), (2, 4)]).violates("L8");
+    rolled_back(&[(1, 3), (2, 4)]).holds("L6");
+    rolled_back(&[(1, 3), (2, 4)]).holds("L11");
+}
+
+#[test]
+fn l8_what_was_rolled_back_does_not_stay_registered() {
+    let argument = rolled_back(&[]).violates("L8");
+    assert!(argument.contains("the snapshot that has that id now carries other offsets"), "{argument}");
+    let argument = rolled_back(&[(3, 5)]).violates("L8");
+    assert!(argument.contains("the chain has no snapshot of that id any more"), "{argument}");
+    rolled_back(&[(3, 5)]).violates("L11");
+    rolled_back(&[(1, 3), (2, 5)]).violates("L6");
+}
+
 #[test]
 fn l9_the_log_is_kept_up_to_the_readable_offset() {
     Story::append().log(1, 5).violates("L9");

@@ -218,6 +218,11 @@ impl Story {
         self.event(json!({"event": "fault", "kind": "outage", "target": "store", "phase": phase}))
     }
 
+    /// `db.t` is rolled back in the lake: `start` or `end` of it.
+    pub fn rollback(&mut self, phase: &str) -> &mut Self {
+        self.event(json!({"event": "fault", "kind": "rollback", "target": "db.t", "phase": phase}))
+    }
+
     /// A tiering snapshot up to `offset` of bucket 0. `added`: kind and row.
     pub fn tiered(&mut self, id: u64, offset: u64, at_ms: u64, rows: Rows, added: &[(&str, (i64, i64))]) -> &mut Self {
         let offsets = json!([{"bucket": 0, "offset": offset}]);

@@ -42,7 +42,8 @@ pub(super) async fn expect_same_snapshot(
         && registered < newest_id
     {
         // A round committed and could not say so any more. The store has lost nothing, so it is told.
-        let registration = LakeRegistration { tiered: unregistered, readable: readable_as_it_is(lake_table) };
+        let readable = readable_as_it_is(lake_table);
+        let registration = LakeRegistration { tiered: unregistered, readable, instead_of: None };
         let register = coordinator.store.register_lake_snapshot(table.table_id, registration);
         register.await.map_err(nothing_changed)?;
         coordinator.environment.reached(Point::EnableRegisteredCommit);
