@@ -83,7 +83,7 @@ const PLACED: &[(&str, &str, Defect, &str, Placing)] = &[
             to: to.clone(),
             both_ways: false,
             at_ms,
-            for_ms: 250,
+            for_ms: 200,
         });
     }),
     ("heartbeat-loss", "append", Defect::TwoHolders, "L3", |plan| {
@@ -109,7 +109,7 @@ const PLACED: &[(&str, &str, Defect, &str, Placing)] = &[
 ];
 
 /// So many seeds are looked at where a kind is placed.
-const PLACED_SEEDS: u64 = 8;
+const PLACED_SEEDS: u64 = 24;
 
 /// So many seeds of a scenario are looked at, from 0.
 const SEEDS: u64 = 600;
