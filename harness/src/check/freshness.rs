@@ -42,8 +42,7 @@ fn real_time(index: &Index, table: &Table, docket: &mut Docket) {
     }
 }
 
-/// F2: a base read invoked after the ack and after a healthy window of `lake_freshness + recovery` shows that write or
-/// one that supersedes it.
+/// F2: a base read shows a write, or one that supersedes it, whose ack binds it: see [`bound_by_acks_until`].
 fn lake(index: &Index, table: &Table, docket: &mut Docket) {
     let bounds = index.history.header.bounds;
     for (read, content) in table.judged_reads(false) {
@@ -53,23 +52,21 @@ fn lake(index: &Index, table: &Table, docket: &mut Docket) {
         // A rollback takes rows back that tiering brings again: for them all begins anew.
         let undone = table.rollbacks.iter().rev().find(|rollback| rollback.from.n < read.answered.n);
         let since_ms = undone.map_or(0, |rollback| rollback.to.at_ms);
+        let Some(bound_ms) = bound_by_acks_until(index, read).filter(|bound_ms| since_ms <= *bound_ms) else {
+            continue;
+        };
         let binds = |write: &Write| {
-            let since_ms = write.acked_at_ms.max(since_ms);
-            write.route != Route::Unknown
-                && write.acked_n < read.invoked.n
-                && must_show_from(index, since_ms).is_some_and(|from_ms| from_ms <= read.invoked.at_ms)
+            write.route != Route::Unknown && write.acked_n < read.invoked.n && write.acked_at_ms <= bound_ms
         };
         let judged = permitted::compare(table, read, content, binds, |missed| {
             docket.violated("F2", missed.events(index, table, read), || {
-                let acked_at_ms = table.writes.get(missed.write).acked_at_ms;
                 format!(
-                    "{} The ack came at {acked_at_ms} ms, and from then until {} ms there was no fault: time enough for \
-                     the system to recover, within {} ms, and for its lake freshness of {} ms. So F2 demands from then on \
+                    "{} The ack came by {bound_ms} ms. From then on there was no fault for the lake freshness of {} ms, and \
+                     whatever had disturbed the system before was over for more than its recovery of {} ms. So F2 demands \
                      that write or one that supersedes it.",
                     missed.sentence(index, table, read),
-                    must_show_from(index, acked_at_ms).unwrap_or(read.invoked.at_ms),
-                    bounds.recovery_ms,
-                    bounds.lake_freshness_ms
+                    bounds.lake_freshness_ms,
+                    bounds.recovery_ms
                 )
             });
         });
@@ -77,30 +74,28 @@ fn lake(index: &Index, table: &Table, docket: &mut Docket) {
     }
 }
 
-/// From when on base reads must show what was acked at this moment: one lake freshness after the ack, within a healthy time
-/// that began at least `recovery` before the one or the other. A system that was never disturbed has nothing to recover
+/// The latest moment of an ack that binds a base read: one lake freshness before the read, or before the end of an earlier
+/// healthy time, that had then lasted longer than `recovery`. A system that was never disturbed has nothing to recover
 /// from.
-fn must_show_from(index: &Index, acked_at_ms: u64) -> Option<u64> {
+fn bound_by_acks_until(index: &Index, read: &Read) -> Option<u64> {
     let bounds = index.history.header.bounds;
-    // A window that ends before there is enough time after the ack is too early, and so are all before it.
-    let late_enough = |to_ms: u64| to_ms >= acked_at_ms.saturating_add(bounds.lake_freshness_ms);
-    let first = index.healthy.partition_point(|healthy| !late_enough(healthy.to_ms));
-    index.healthy[first..].iter().find_map(|healthy| {
-        let recovered_ms = match healthy.from_ms {
+    let latest = index.healthy.iter().enumerate().filter_map(|(position, healthy)| {
+        let recovered_ms = match position {
             0 => 0,
             // A fault at the very moment of the beginning still costs.
-            from_ms => from_ms.saturating_add(bounds.recovery_ms).saturating_add(1),
+            _ => healthy.from_ms.saturating_add(bounds.recovery_ms).saturating_add(1),
         };
-        let from_ms = acked_at_ms.max(recovered_ms).saturating_add(bounds.lake_freshness_ms);
-        (from_ms <= healthy.to_ms).then_some(from_ms)
-    })
+        let over_ms = healthy.to_ms.min(read.invoked.at_ms);
+        over_ms.checked_sub(bounds.lake_freshness_ms).filter(|acked_ms| *acked_ms >= recovered_ms)
+    });
+    latest.max()
 }
 
 /// The latest moment at which a healthy window of this length began that was over when the read was invoked.
 pub fn healthy_window_start(index: &Index, read: &Read, window_ms: u64) -> Option<u64> {
-    let starts = index.healthy.iter().filter_map(|healthy| {
+    let starts = index.healthy.iter().enumerate().filter_map(|(position, healthy)| {
         let over_ms = healthy.to_ms.min(read.invoked.at_ms);
-        over_ms.checked_sub(window_ms).filter(|start_ms| *start_ms > healthy.from_ms || healthy.from_ms == 0)
+        over_ms.checked_sub(window_ms).filter(|start_ms| *start_ms > healthy.from_ms || position == 0)
     });
     starts.max()
 }

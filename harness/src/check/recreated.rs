@@ -29,9 +29,9 @@ pub fn judge(index: &Index, docket: &mut Docket) {
         }
         let rebirths: Vec<Rebirth> = operations().filter_map(|create| Rebirth::of(index, table, create)).collect();
         reads_show_no_predecessor(index, table, &rebirths, docket);
-        rebirths
-            .iter()
-            .for_each(|rebirth| registrations_are_its_own_until_the_next_drop(index, table, rebirth, docket));
+        for rebirth in &rebirths {
+            registrations_are_its_own_until_the_next_drop(index, table, rebirth, docket);
+        }
         if let Some(last) = rebirths.iter().rfind(|rebirth| rebirth.is_whole) {
             let former = former_ids(index, table, last.dropped_n);
             lake_is_untouched(table, last, &former, docket);
@@ -261,8 +261,8 @@ fn registrations_are_its_own_until_the_next_drop(index: &Index, table: &Table, r
     if operations().filter(remakes).any(|operation| !matches!(operation.fate(), Fate::Acked | Fate::Failed)) {
         return;
     }
-    let drops = operations().filter(|operation| is_drop(operation, None) && operation.invoked.n > rebirth.created.n);
-    let Some(next) = drops.min_by_key(|operation| operation.invoked.n) else { return };
+    let is_next = |operation: &&Operation| is_drop(operation, None) && operation.invoked.n > rebirth.created.n;
+    let Some(next) = operations().find(is_next) else { return };
     let Some(before) = sides::around(index, next).before else { return };
     let Some(store) = before.store else { return };
     // The lake's own chain tells nothing where it is the old one.

@@ -32,6 +32,14 @@ enum Form {
     Definition,
 }
 
+/// How long such a read takes with nothing wrong, in milliseconds, as far as it was measured: a table that grew since
+/// takes longer.
+struct Usual {
+    took_ms: u64,
+    /// When the last one that was measured was invoked.
+    last_n: u64,
+}
+
 /// Judges F6.
 pub fn judge(index: &Index, docket: &mut Docket) {
     for table in index.tables.iter().filter(|table| table.schema.is_some()) {
@@ -42,16 +50,19 @@ pub fn judge(index: &Index, docket: &mut Docket) {
                 .map(|position| &index.operations[*position])
                 .filter(|operation| is_allowed(index, table, operation))
         };
-        let mut measured: BTreeMap<Form, Vec<u64>> = BTreeMap::new();
+        let mut measured: BTreeMap<Form, (Vec<u64>, u64)> = BTreeMap::new();
         for operation in allowed().filter(|operation| index.forecast.during(operation) == Weather::Calm) {
             if let (Some(form), Some(took_ms), End::Ok(..)) =
                 (form(operation.statement), took_ms(operation), operation.end)
             {
-                measured.entry(form).or_default().push(took_ms);
+                let (of_form, last_n) = measured.entry(form).or_default();
+                of_form.push(took_ms);
+                *last_n = operation.invoked.n;
             }
         }
-        let usual: BTreeMap<Form, u64> =
-            measured.into_iter().filter_map(|(form, took_ms)| Some((form, usual(index, took_ms)?))).collect();
+        let usual: BTreeMap<Form, Usual> = (measured.into_iter())
+            .filter_map(|(form, (took_ms, last_n))| Some((form, Usual { took_ms: usual(index, took_ms)?, last_n })))
+            .collect();
         for operation in allowed().filter(|operation| index.forecast.begins_without_store(operation)) {
             works(index, operation, &usual, docket);
         }
@@ -98,7 +109,7 @@ fn usual(index: &Index, mut measured: Vec<u64>) -> Option<u64> {
 }
 
 /// The read succeeds, and in the usual time.
-fn works(index: &Index, operation: &Operation, usual: &BTreeMap<Form, u64>, docket: &mut Docket) {
+fn works(index: &Index, operation: &Operation, usual: &BTreeMap<Form, Usual>, docket: &mut Docket) {
     let (Some(form), Some(took_ms)) = (form(operation.statement), took_ms(operation)) else { return };
     let found = match operation.end {
         // What the system cannot do at all is told as not tested; what makes no sense is the plan's fault.
@@ -106,8 +117,8 @@ fn works(index: &Index, operation: &Operation, usual: &BTreeMap<Form, u64>, dock
         End::Failed { code, message, .. } => format!("It failed as {code:?}: {message}."),
         End::Ok(..) => {
             // Where the usual time is not known, that it works is all that is judged.
-            let Some(usual_ms) = usual.get(&form).copied().filter(|usual_ms| took_ms > TIMES * (*usual_ms).max(1))
-            else {
+            let usual = usual.get(&form).filter(|usual| operation.invoked.n < usual.last_n);
+            let Some(usual_ms) = usual.map(|usual| usual.took_ms).filter(|ms| took_ms > TIMES * (*ms).max(1)) else {
                 return docket.judged("F6", 1);
             };
             if index.history.header.clock == Clock::Wall {

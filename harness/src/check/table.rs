@@ -313,6 +313,10 @@ impl<'h> Table<'h> {
     /// When this snapshot, or a later one, was first seen registered and readable: what went straight into the lake with it
     /// is in `t$rt` from then on.
     pub fn readable_from(&self, snapshot_id: u64) -> Option<Point> {
+        // Offsets say nothing of a native commit that readers skip until a compaction has rewritten it.
+        if self.hides_what_is_new() {
+            return None;
+        }
         let is_readable = |registration: &&Registration| {
             registration.snapshot_id >= snapshot_id
                 && registration.offsets.iter().all(|offset| {

@@ -10,9 +10,7 @@ use models::paimon::object_stores::{CatalogLock, RenameSemantics, RenamingObject
 use models::paimon::{Catalog, FilesystemCatalog, JdbcCatalog, LakeAccess, SqlMetastore};
 use models::tiering::TieringCoordinator;
 use scenarios::plan::Plan;
-use scenarios::plan::calls::COMPACTOR;
-
-use scenarios::plan::calls::LAKE;
+use scenarios::plan::calls::{COMPACTOR, LAKE, METASTORE};
 
 use super::environment::SimulatedEnvironment;
 use super::hosts::HostState;
@@ -109,7 +107,7 @@ pub(super) fn add_compactor(builder: &Builder, plan: &Plan) {
 
 /// A database on a host of its own.
 pub(super) fn add_metastore(network: &Rc<Network>) -> (Rc<HostState>, Rc<SqlMetastore>) {
-    let host = HostState::new("metastore");
+    let host = HostState::new(METASTORE);
     let metastore = Rc::new(SqlMetastore::new().expect("SQLite opens a database in memory"));
     host.install(metastore.clone());
     network.add_host(host.clone());

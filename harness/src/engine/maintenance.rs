@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::select;
-use models::contract::{Environment, Host, TablePath};
+use models::contract::{Environment, FailureCode, Host, TablePath};
 use models::maintenance::{Job, Maintenance, Progress};
 use models::paimon::LakeAccess;
 use models::points::Point;
@@ -57,6 +57,8 @@ pub struct MaintenanceHost {
     asked: Notify,
     /// The job that is being done, as the history tells it.
     under_way: RefCell<Option<(&'static str, Rc<str>)>>,
+    /// The table whose snapshots the job under way may let go.
+    expiring: RefCell<Option<TablePath>>,
 }
 
 impl MaintenanceHost {
@@ -78,6 +80,7 @@ impl MaintenanceHost {
             number: Cell::new(0),
             asked: Notify::new(),
             under_way: RefCell::default(),
+            expiring: RefCell::default(),
         });
         state.install(host.clone());
         network.add_host(state);
@@ -97,6 +100,14 @@ impl MaintenanceHost {
         self.tasks.borrow().is_empty()
     }
 
+    /// Reads the snapshots that a job under way may let go: once before it begins, and now and then those that came while
+    /// it was held up.
+    pub fn keep_snapshots(&self) {
+        if let Some(table) = &*self.expiring.borrow() {
+            self.observer.keep_snapshots(table);
+        }
+    }
+
     /// The task that is due first.
     fn next(&self) -> Option<Task> {
         self.tasks.borrow().iter().min_by_key(|task| task.due_ms).cloned()
@@ -114,6 +125,7 @@ impl MaintenanceHost {
 
     /// Tells that the job under way has ended, or was cut short.
     fn leave(&self) {
+        self.expiring.take();
         if let Some((kind, target)) = self.under_way.take() {
             self.network.end_window(kind, &target);
         }
@@ -163,7 +175,8 @@ impl MaintenanceHost {
             return self.keep(&task.id, (!is_done).then_some(again));
         }
         if task.job.removes_snapshots() {
-            self.observer.keep_snapshots(&task.table);
+            self.expiring.replace(Some(task.table.clone()));
+            self.keep_snapshots();
         }
         let target: Rc<str> = Rc::from(task.table.to_string());
         self.network.begin_window(task.job.name(), &target);
@@ -175,7 +188,9 @@ impl MaintenanceHost {
             Ok(Progress::Later(after_ms)) => Some(after_ms),
             Err(failure) => {
                 task.is_owed |= !failure.definite;
-                (task.is_owed || failure.is_transient()).then_some(RETRY_MS)
+                // Of a table that is gone nothing can be owed.
+                let is_gone = failure.definite && failure.code == FailureCode::NotFound;
+                ((task.is_owed && !is_gone) || failure.is_transient()).then_some(RETRY_MS)
             }
         };
         let kept = again_in_ms.map(|after_ms| Task { due_ms: self.network.now_ms() + after_ms, ..task.clone() });

@@ -29,6 +29,7 @@ pub fn schedule(
         network.observe_fault(CLOCK_SKEW, name, FaultPhase::Instant);
     }
     for (id, fault) in plan.faults() {
+        let kind = fault.kind();
         match fault.clone() {
             Fault::Call { .. } => {}
             Fault::Crash { host, at_ms, restart_after_ms } => {
@@ -43,7 +44,7 @@ pub fn schedule(
             Fault::Pause { host, at_ms, for_ms } => {
                 for host in network.hosts_of(&host) {
                     let paused = host.clone();
-                    let window = Window { kind: "pause", target: host.name.clone(), at_ms, for_ms };
+                    let window = Window { kind, target: host.name.clone(), at_ms, for_ms };
                     window.open(network, move |_| host.pause(), move |_| paused.resume());
                 }
             }
@@ -52,7 +53,7 @@ pub fn schedule(
                 let back = both_ways.then(|| (to.clone(), from.clone()));
                 let ways: Vec<_> = [Some((from, to)), back].into_iter().flatten().collect();
                 let cut = ways.clone();
-                Window { kind: "partition", target, at_ms, for_ms }.open(
+                Window { kind, target, at_ms, for_ms }.open(
                     network,
                     move |network| {
                         ways.iter().for_each(|(from, to)| network.faults.cut(from, to));
@@ -64,7 +65,7 @@ pub fn schedule(
             Fault::SlowLink { from, to, by_ms, at_ms, for_ms } => {
                 let target = Rc::from(format!("{from} <-> {to}"));
                 let slow = (from.clone(), to.clone());
-                Window { kind: "slow-link", target, at_ms, for_ms }.open(
+                Window { kind, target, at_ms, for_ms }.open(
                     network,
                     move |network| {
                         network.faults.slow_down(&from, &to, by_ms);
@@ -74,7 +75,7 @@ pub fn schedule(
                 );
             }
             Fault::Full { at_ms, for_ms } => {
-                Window { kind: "capacity-full", target: Rc::from("lake"), at_ms, for_ms }.open(
+                Window { kind, target: Rc::from("lake"), at_ms, for_ms }.open(
                     network,
                     |network| {
                         network.faults.begin_full();
@@ -97,21 +98,21 @@ pub fn schedule(
                     let struck = jumping.hosts_of(&host);
                     if !struck.is_empty() && !jumping.is_healed() {
                         struck.iter().for_each(|of_host| of_host.jump_clock(by_ms));
-                        jumping.observe_fault("clock-jump", &host, FaultPhase::Instant);
+                        jumping.observe_fault(kind, &host, FaultPhase::Instant);
                     }
                 });
             }
             Fault::StaleList { host, at_ms, for_ms } => {
-                let window = Window { kind: "stale-list", target: Rc::from(host), at_ms, for_ms };
+                let window = Window { kind, target: Rc::from(host), at_ms, for_ms };
                 window.open_stale(network, objects, StaleAnswer::List);
             }
             Fault::StaleExists { host, at_ms, for_ms } => {
-                let window = Window { kind: "stale-exists", target: Rc::from(host), at_ms, for_ms };
+                let window = Window { kind, target: Rc::from(host), at_ms, for_ms };
                 window.open_stale(network, objects, StaleAnswer::Exists);
             }
             Fault::RetentionPressure { ttl_ms, at_ms, for_ms } => {
                 let (pressed, released) = (store.clone(), store.clone());
-                Window { kind: "retention-pressure", target: Rc::from("store"), at_ms, for_ms }.open(
+                Window { kind, target: Rc::from("store"), at_ms, for_ms }.open(
                     network,
                     move |network| {
                         network.faults.begin_pressure(ttl_ms);
@@ -126,7 +127,7 @@ pub fn schedule(
             }
             Fault::HeartbeatLoss { host, at_ms, for_ms } => {
                 let heard = host.clone();
-                Window { kind: "heartbeat-loss", target: Rc::from(host.as_str()), at_ms, for_ms }.open(
+                Window { kind, target: Rc::from(host.as_str()), at_ms, for_ms }.open(
                     network,
                     move |network| {
                         network.hosts_of(&host).iter().for_each(|task| network.faults.silence(&task.name));
@@ -139,7 +140,7 @@ pub fn schedule(
             }
             Fault::Outage { part, at_ms, for_ms } => {
                 let out = part.clone();
-                Window { kind: "outage", target: Rc::from(part.as_str()), at_ms, for_ms }.open(
+                Window { kind, target: Rc::from(part.as_str()), at_ms, for_ms }.open(
                     network,
                     move |network| {
                         network.faults.begin_outage(&part);

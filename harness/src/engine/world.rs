@@ -202,11 +202,12 @@ impl World {
     }
 
     fn observe_now_and_then(&self) {
-        let observer = self.observer.clone();
+        let (observer, maintenance) = (self.observer.clone(), self.maintenance.clone());
         self.network.spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_millis(OBSERVE_EVERY_MS)).await;
                 observer.sample(false);
+                maintenance.keep_snapshots();
             }
         });
     }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 /// A call by its meaning: `tiering(db.t).store.register-lake-snapshot#3` is the third registration of db.t by any
 /// tiering worker. Counted within (caller, table, call), from 1.
 ///
-/// The caller is a session's name, `tiering` (all workers together), `coordinator` or `maintenance`. The call is
-/// `part.method`: the part is `store`, `coordinator`, `lake` or, with a JDBC catalog, `metastore`; a method of the lake ends in what it is
-/// done to, as in `lake.put-data`, `lake.put-manifest`, `lake.put-manifest-list`, `lake.put-snapshot` (the commit),
-/// `lake.put-hint`, `lake.get-data`.
+/// The caller is a session's name, `tiering` (all tasks of all workers together), `coordinator`, `maintenance` or
+/// `compactor`. The call is `part.method`: the part is `store`, `coordinator`, `lake`, `tiering` (another task of the same
+/// worker) or, with a JDBC catalog, `metastore`; a method of the lake ends in what it is done to, as in `lake.put-data`,
+/// `lake.put-manifest`, `lake.put-manifest-list`, `lake.put-snapshot` (the commit), `lake.put-hint`, `lake.get-data`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CallAddress {

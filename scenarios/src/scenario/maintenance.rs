@@ -25,12 +25,8 @@ pub struct WeightedJob {
     /// The kind.
     pub job: JobKind,
     /// How often, in proportion to the others.
-    #[serde(default = "once")]
+    #[serde(default = "super::nemesis::once")]
     pub weight: u64,
-}
-
-fn once() -> u64 {
-    1
 }
 
 /// The kinds of [`models::maintenance::Job`] that a scenario may draw; limits of time are drawn from the run's timings.

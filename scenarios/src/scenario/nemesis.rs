@@ -118,7 +118,7 @@ pub struct WeightedCallFault {
     pub lasts: Option<Length>,
 }
 
-fn once() -> u64 {
+pub(super) fn once() -> u64 {
     1
 }
 

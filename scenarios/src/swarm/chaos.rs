@@ -228,7 +228,7 @@ fn write(run: &Run<'_>, table: &Table, turn: &Turn, mix: &Mixes, at_ms: u64) -> 
     let leaving = table.leaving_partition().filter(|_| !early && turn.place.chance("late", 0, 60));
     match write {
         Write::Insert => {
-            let rows = table.rows(turn, count, early && leaving.is_none(), leaving);
+            let rows = table.rows(turn, count, early, leaving);
             Statement::insert(table.base(), columns::written(run, &table.path, rows, turn.place, at_ms))
         }
         Write::Delete => Statement::delete(table.base(), table.keys(turn.place, count, early)),

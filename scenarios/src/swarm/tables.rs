@@ -15,7 +15,7 @@ use super::session::Turn;
 use super::within;
 use crate::contract::SENTINEL;
 use crate::draw::{Draws, Place};
-use crate::scenario::{CatalogMix, Range, TableGroup, TableKind, Workload};
+use crate::scenario::{CatalogMix, Permille, Range, TableGroup, TableKind, Workload};
 
 /// An option whose name says that its value is a secret.
 const SECRET_OPTION: &str = "kms.access-key-secret";
@@ -79,10 +79,10 @@ pub(super) fn lake_stream(workload: &Workload, draws: Draws) -> Vec<Table> {
 const SMALL_APPEND: TableGroup = TableGroup {
     kind: TableKind::Append,
     count: Range::new(1, 1),
-    partitioned_permille: crate::scenario::Permille(0),
-    expiring_permille: crate::scenario::Permille(0),
-    unaware_permille: crate::scenario::Permille(0),
-    deletion_vectors_permille: crate::scenario::Permille(0),
+    partitioned_permille: Permille(0),
+    expiring_permille: Permille(0),
+    unaware_permille: Permille(0),
+    deletion_vectors_permille: Permille(0),
     buckets: Range::new(1, 2),
     sorted_runs: None,
     keys: Range::new(4, 20),
@@ -92,7 +92,7 @@ const SMALL_APPEND: TableGroup = TableGroup {
 pub(super) fn with_secret(name: &str, keyed: bool, partitioned: bool, enabled: bool, draws: Draws) -> Table {
     let group = TableGroup {
         kind: if keyed { TableKind::Key } else { TableKind::Append },
-        partitioned_permille: crate::scenario::Permille(if partitioned { 1000 } else { 0 }),
+        partitioned_permille: Permille(if partitioned { 1000 } else { 0 }),
         ..SMALL_APPEND
     };
     let mut table = Table::with_extras(name, &group, 0, enabled, 1000, draws);

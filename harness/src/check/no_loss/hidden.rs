@@ -22,18 +22,18 @@ pub fn judge(index: &Index, table: &Table, docket: &mut Docket) {
     let mut since_shown = vec![vec![NOTHING]; newest.len()];
     for snapshot in snapshots {
         let Some(content) = &snapshot.content else { return };
-        match snapshot.seen.kind.as_str() {
+        let is_compaction = match snapshot.seen.kind.as_str() {
             "APPEND" => {
                 put_over(&mut newest, snapshot);
                 for (states, newest) in since_shown.iter_mut().zip(&newest).filter(|(s, n)| s.last() != Some(n)) {
                     states.push(*newest);
                 }
+                false
             }
-            "COMPACT" => {}
+            "COMPACT" => true,
             // What it took away is not told.
             _ => return,
-        }
-        let is_compaction = snapshot.seen.kind == "COMPACT";
+        };
         for (key, states) in since_shown.iter_mut().enumerate() {
             let of_key = OfKey { index, table, snapshot, key: key as u32 };
             of_key.judge(states, content.of_key[key], is_compaction, docket);

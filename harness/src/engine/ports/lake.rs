@@ -5,6 +5,7 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use models::contract::{Failure, ObjectStore, TablePath};
+use scenarios::plan::calls::TIERING;
 
 use super::super::faults::StaleAnswer;
 use super::super::network::{Edge, Network};
@@ -135,7 +136,7 @@ impl ObjectStore for LakePort {
     async fn put(&self, path: &str, bytes: Bytes) -> Result<(), Failure> {
         let (table, kind) = classify(path);
         let (objects, network, worker) = (self.objects.clone(), self.network.clone(), self.edge.caller.name.clone());
-        let is_tiering = &*self.edge.role == "tiering";
+        let is_tiering = &*self.edge.role == TIERING;
         let request = (Rc::<str>::from(path), bytes);
         self.network
             .call(&self.edge, lake_call!("put", kind), table, request, move |(path, bytes)| {
@@ -156,7 +157,7 @@ impl ObjectStore for LakePort {
     async fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool, Failure> {
         let (table, kind) = classify(path);
         let (objects, network, worker) = (self.objects.clone(), self.network.clone(), self.edge.caller.name.clone());
-        let is_tiering = &*self.edge.role == "tiering";
+        let is_tiering = &*self.edge.role == TIERING;
         let request = (Rc::<str>::from(path), bytes);
         self.network
             .call(&self.edge, lake_call!("put", kind), table, request, move |(path, bytes)| {
@@ -211,7 +212,7 @@ impl ObjectStore for LakePort {
     async fn rename_object(&self, from: &str, to: &str, replacing: bool) -> Result<bool, Failure> {
         let (table, kind) = classify(to);
         let (objects, network, worker) = (self.objects.clone(), self.network.clone(), self.edge.caller.name.clone());
-        let is_tiering = &*self.edge.role == "tiering";
+        let is_tiering = &*self.edge.role == TIERING;
         let request = (Rc::<str>::from(from), Rc::<str>::from(to), replacing);
         self.network
             .call(&self.edge, lake_call!("rename", kind), table, request, move |(from, to, replacing)| {
